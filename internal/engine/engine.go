@@ -28,6 +28,8 @@ type Engine struct {
 	Clock   clock.Clock
 	// Endpoint is recorded with each new deployment. The zero value is AWS itself.
 	Endpoint journal.Endpoint
+	// By names who starts new deployments. It is recorded with them.
+	By string
 	// Owner names this process in leases: "<host>/<pid>".
 	Owner string
 	// IsAlive reports whether the process of that name still runs. Nil means unknown:
@@ -86,7 +88,7 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 		return "", fmt.Errorf("encode the plan: %w", err)
 	}
 	d := journal.Deployment{ID: e.NewID(), Application: p.Application, Account: p.Account, Region: p.Region,
-		Cluster: p.Cluster, Service: p.Service, Endpoint: e.Endpoint, Trigger: trigger, State: journal.Running,
+		Cluster: p.Cluster, Service: p.Service, Endpoint: e.Endpoint, Trigger: trigger, By: e.By, State: journal.Running,
 		Plan: data}
 	if err := e.Journal.CreateDeployment(ctx, d); err != nil {
 		return "", err

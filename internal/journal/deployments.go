@@ -34,6 +34,7 @@ type Deployment struct {
 	Service     string // name
 	Endpoint    Endpoint
 	Trigger     string // what started it, for people
+	By          string // who started it; empty: unknown
 
 	State   State
 	Outcome sluice.Outcome // empty until it has ended
@@ -48,14 +49,14 @@ type Deployment struct {
 }
 
 const deploymentColumns = `id, application, account, region, cluster, service, cause_of,
-	state, outcome, cause, next, plan, began, updated, ended, endpoint, world`
+	state, outcome, cause, next, plan, began, updated, ended, endpoint, world, started_by`
 
 func scanDeployment(row scanner) (Deployment, error) {
 	var d Deployment
 	var began, updated, ended int64
 	var url sql.NullString
 	err := row.Scan(&d.ID, &d.Application, &d.Account, &d.Region, &d.Cluster, &d.Service, &d.Trigger,
-		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended, &url, &d.Endpoint.World)
+		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended, &url, &d.Endpoint.World, &d.By)
 	d.Endpoint.URL, d.Endpoint.Unrecorded = url.String, !url.Valid
 	d.Began, d.Updated, d.Ended = timeOfNanos(began), timeOfNanos(updated), timeOfNanos(ended)
 	return d, err
@@ -78,10 +79,10 @@ func (j *Journal) CreateDeployment(ctx context.Context, d Deployment) error {
 			began = d.Began.UnixNano()
 		}
 		return tx.exec(`INSERT INTO deployments (`+deploymentColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0, ?, ?)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0, ?, ?, ?)`,
 			d.ID, d.Application, d.Account, d.Region, d.Cluster, d.Service, d.Trigger,
 			d.State, nonNilBytes(d.Plan), began, now,
-			sql.NullString{String: d.Endpoint.URL, Valid: !d.Endpoint.Unrecorded}, d.Endpoint.World)
+			sql.NullString{String: d.Endpoint.URL, Valid: !d.Endpoint.Unrecorded}, d.Endpoint.World, d.By)
 	})
 }
 
@@ -103,6 +104,8 @@ func (j *Journal) LatestDeployment(ctx context.Context, f Filter) (Deployment, e
 type Filter struct {
 	Account, Region, Cluster, Service string
 
+	IDPrefix string // the first characters of the ID
+
 	At    *Endpoint // only those of this endpoint; see [Endpoint.Has]
 	Open  bool      // only those that have not ended
 	Limit int       // 0 is no limit
@@ -121,8 +124,9 @@ func (f Filter) clauses() (query string, args []any) {
 		AND (?4 = '' OR service = ?4) AND (NOT ?5 OR state <> ?6)
 		AND (NOT ?7 OR (world <> '' AND world = ?9) OR (endpoint IS NULL AND ?9 = '')
 			OR (endpoint = ?8 AND (world = '' OR ?9 = '')))
+		AND substr(id, 1, length(?11)) = ?11
 		ORDER BY n DESC LIMIT ?10`,
-		[]any{f.Account, f.Region, f.Cluster, f.Service, f.Open, Ended, f.At != nil, at.URL, at.World, f.Limit}
+		[]any{f.Account, f.Region, f.Cluster, f.Service, f.Open, Ended, f.At != nil, at.URL, at.World, f.Limit, f.IDPrefix}
 }
 
 // Deployments returns the deployments that f selects, newest first, in the order in which they were

@@ -99,7 +99,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	must(t, open(t, path, newTicking()).Close())
 	_, err := raw(t, path).Exec(`PRAGMA user_version = 99`)
 	must(t, err)
-	refused(t, path, "a newer sluice wrote the journal (schema 99; this sluice supports up to 2)", "--state FILE")
+	refused(t, path, "a newer sluice wrote the journal (schema 99; this sluice supports up to 3)", "--state FILE")
 }
 
 func TestForeignFilesAreRefusedUntouched(t *testing.T) {

@@ -106,6 +106,9 @@ CREATE TABLE leases (
 ALTER TABLE deployments ADD COLUMN endpoint TEXT; -- NULL: an older sluice recorded the deployment
 ALTER TABLE deployments ADD COLUMN world TEXT NOT NULL DEFAULT '';
 `,
+	`
+ALTER TABLE deployments ADD COLUMN started_by TEXT NOT NULL DEFAULT ''; -- empty: an older sluice recorded it
+`,
 }
 
 // errNewerSchema and errNotJournal are the reasons to refuse a file.

@@ -60,7 +60,7 @@ func findService(ctx context.Context, a *account.Account, app *appfile.Applicati
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
 	live, err := hand.Observe(ctx)
 	if err == nil && !live.IsActive() {
-		err = errNoService(ctx, hand, next)
+		err = NoServiceError(ctx, hand, next)
 	}
 	return live, nameClusters(ctx, hand, err)
 }

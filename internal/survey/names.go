@@ -27,7 +27,7 @@ func nameClusters(ctx context.Context, of ecs.Service, err error) error {
 	next := "correct the cluster's name, or create it: aws ecs create-cluster --cluster-name " + name
 	arns, listErr := of.ListClusters(account.WithOptionalReads(ctx))
 	if names := namesOf(arns); listErr == nil && len(names) > 0 {
-		why += ", which has " + listNames(names)
+		why += ", which has " + ListNames(names)
 		if near := definition.Nearest(name, names); near != "" {
 			next = "correct the cluster's name: " + near + " exists"
 		}
@@ -39,13 +39,13 @@ func nameClusters(ctx context.Context, of ecs.Service, err error) error {
 // that do.
 func NameMissing(ctx context.Context, of ecs.Service, err error) error {
 	if ecs.IsServiceMissing(err) {
-		return errNoService(ctx, of, "correct the service's name, or run sluice deploy to create it")
+		return NoServiceError(ctx, of, "correct the service's name, or run sluice deploy to create it")
 	}
 	return nameClusters(ctx, of, err)
 }
 
-// errNoService says that the service does not exist, and names the services of the cluster.
-func errNoService(ctx context.Context, of ecs.Service, next string) error {
+// NoServiceError returns the error if the service does not exist. It names the services of the cluster.
+func NoServiceError(ctx context.Context, of ecs.Service, next string) error {
 	why := "the service does not exist"
 	names, near := NearServices(ctx, of)
 	if names != "" {
@@ -68,7 +68,7 @@ func NearServices(ctx context.Context, of ecs.Service) (names, next string) {
 	if near := definition.Nearest(of.Name, all); near != "" {
 		next = "correct the service's name: " + near + " exists"
 	}
-	return listNames(all), next
+	return ListNames(all), next
 }
 
 // surveyServiceNames reads the names of the services of the cluster if the service of the file does not exist. A plan names
@@ -90,8 +90,8 @@ func namesOf(arns []string) (all []string) {
 	return all
 }
 
-// listNames returns names for people, sorted and at most maxNames.
-func listNames(names []string) string {
+// ListNames returns names for people, sorted and at most maxNames.
+func ListNames(names []string) string {
 	names = slices.Sorted(slices.Values(names))
 	if len(names) > maxNames {
 		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNames)

@@ -26,7 +26,7 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 		return live, back, err
 	}
 	if live.Service == nil {
-		return live, back, errNoService(ctx, hand, "check --cluster, --service and --region")
+		return live, back, NoServiceError(ctx, hand, "check --cluster, --service and --region")
 	}
 	if history.ByCodeDeploy(live) {
 		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)

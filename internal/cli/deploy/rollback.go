@@ -57,7 +57,7 @@ succeeded again, with AllAtOnce.`,
   sluice rollback slc-01k0…
   sluice rollback --operation          undo the last sluice scale or refresh
   sluice rollback web api worker       one after the other; exits with the worst exit code
-  sluice rollback --cluster prod --service web
+  sluice rollback prod/web             the same as --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {
 			return (&rollbackRun{program: p, path: path, given: given, options: o}).execute(c.Context())
@@ -127,6 +127,9 @@ type rollbackRun struct {
 }
 
 func (r *rollbackRun) execute(ctx context.Context) error {
+	if of, isService := r.program.ServiceAt(r.path); r.given && isService && r.options.service == "" {
+		r.options.cluster, r.options.service, r.given = of.Cluster, of.Name, false
+	}
 	if err := r.options.checkRollback(r.path, r.given); err != nil {
 		return err
 	}

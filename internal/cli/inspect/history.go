@@ -1,10 +1,14 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,22 +19,26 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 func (p *program) newHistoryCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var o historyOptions
 	c := &cobra.Command{
-		Use:   "history [ID | DIR | -c FILE]",
+		Use:   "history [ID | DIR | CLUSTER/SERVICE | -c FILE]",
 		Short: "List deployments, or the events of one",
-		Long: `List the deployments of this journal, newest first: those of one application if you
-name it, otherwise all. With an ID, list the events of that deployment.
+		Long: `List the deployments of this journal, newest first: those of one application or
+service if you name it, otherwise all. Each has the person who started it, the revision
+that it deployed and the image of that. With an ID, or the first characters of one, list
+the events of that deployment.
 
 The list has the deployments of one endpoint: those of AWS, or with AWS_ENDPOINT_URL or
 --endpoint-url those of that local AWS since its start or its last reset. --all lists
 the deployments of all endpoints.`,
 		Example: `  sluice history
   sluice history examples/canary
+  sluice history prod/web              a service, without files
   sluice history --all
   sluice history slc-01k0…`,
 		Args: session.AtMost(1),
@@ -72,7 +80,11 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 		return p.printEvents(ctx, j, path)
 	}
 	f := journal.Filter{Region: p.Flags.Region, Limit: o.limit}
-	if given {
+	of, isService := p.ServiceAt(path)
+	switch {
+	case isService && given:
+		f.Cluster, f.Service = of.Cluster, of.Name
+	case given:
 		app, err := p.LoadApplication(path)
 		if err != nil {
 			return err
@@ -84,7 +96,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 		if err != nil {
 			return err
 		}
-		return p.printDeployments(all, true)
+		return p.printDeployments(ctx, j, all, true)
 	}
 	at := p.Endpoint(ctx)
 	f.At = &at
@@ -92,7 +104,11 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 	if err != nil {
 		return err
 	}
-	if err := p.printDeployments(all, false); err != nil {
+	if len(all) == 0 && isService && given {
+		_, err := p.FindDeployment(ctx, j, "history", path, given)
+		return err
+	}
+	if err := p.printDeployments(ctx, j, all, false); err != nil {
 		return err
 	}
 	return p.noteOthers(ctx, j, f)
@@ -132,35 +148,111 @@ type historyEntry struct {
 	Account string `json:"account"`
 	Region  string `json:"region"`
 	// Endpoint is empty for AWS, and null if an older sluice recorded the deployment.
-	Endpoint *string        `json:"endpoint"`
-	World    string         `json:"world,omitempty"` // ID of the local AWS's world
-	From     string         `json:"from,omitempty"`
-	To       string         `json:"to,omitempty"`
-	Trigger  string         `json:"trigger"`
-	State    journal.State  `json:"state"`
-	Outcome  sluice.Outcome `json:"outcome,omitempty"`
-	Cause    string         `json:"cause,omitempty"`
-	Began    time.Time      `json:"began"`
-	Ended    time.Time      `json:"ended,omitzero"`
+	Endpoint *string `json:"endpoint"`
+	World    string  `json:"world,omitempty"` // ID of the local AWS's world
+	From     string  `json:"from,omitempty"`
+	To       string  `json:"to,omitempty"`
+	Revision string  `json:"revision,omitempty"` // that it deployed; empty: not registered
+	// Images are those of the containers, by container. Empty: the revision was not that of files.
+	Images  map[string]string `json:"images,omitempty"`
+	image   string            // for people
+	Trigger string            `json:"trigger"`
+	By      string            `json:"by,omitempty"` // who started it; empty: an older sluice recorded it
+	State   journal.State     `json:"state"`
+	Outcome sluice.Outcome    `json:"outcome,omitempty"`
+	Cause   string            `json:"cause,omitempty"`
+	Began   time.Time         `json:"began"`
+	Ended   time.Time         `json:"ended,omitzero"`
 }
 
-func newHistoryEntry(d journal.Deployment) historyEntry {
+func newHistoryEntry(ctx context.Context, j *journal.Journal, d journal.Deployment) (historyEntry, error) {
 	e := historyEntry{ID: d.ID, Cluster: d.Cluster, Service: d.Service, Account: d.Account, Region: d.Region,
-		World: d.Endpoint.World, Trigger: d.Trigger, State: d.State, Outcome: d.Outcome, Cause: d.Cause, Began: d.Began, Ended: d.Ended}
+		World: d.Endpoint.World, Trigger: d.Trigger, By: d.By, State: d.State, Outcome: d.Outcome, Cause: d.Cause,
+		Began: d.Began, Ended: d.Ended}
 	if !d.Endpoint.Unrecorded {
 		e.Endpoint = &d.Endpoint.URL
 	}
-	if pl, err := session.ReadPlan(d); err == nil {
-		e.From, e.To = pl.From, pl.To
+	pl, err := session.ReadPlan(d)
+	if err != nil {
+		return e, nil // of an older sluice
 	}
-	return e
+	if e.Revision, err = deployedRevision(ctx, j, d.ID, pl); err != nil {
+		return e, err
+	}
+	e.From, e.To, e.Images = pl.From, cmp.Or(e.Revision, pl.To), planImages(pl)
+	e.image = imageText(pl, e.Images)
+	return e, nil
+}
+
+// deployedRevision returns family:revision of what a deployment deploys, or "" if it is not registered.
+func deployedRevision(ctx context.Context, j *journal.Journal, id string, pl *plan.Plan) (string, error) {
+	saved, err := engine.OpenMemory(j, id).Registration.Load(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case saved.Revision != nil:
+		return saved.Revision.Name, nil
+	case strings.Contains(pl.To, ":"):
+		return pl.To, nil
+	}
+	return "", nil
+}
+
+// planImages returns the image of each container of a plan's task definition.
+func planImages(pl *plan.Plan) map[string]string {
+	var task struct {
+		ContainerDefinitions []struct{ Name, Image string }
+	}
+	if json.Unmarshal(pl.Task, &task) != nil { // older journals, and plans without files
+		return nil
+	}
+	images := map[string]string{}
+	for _, c := range task.ContainerDefinitions {
+		images[c.Name] = c.Image
+	}
+	return images
+}
+
+// imageText returns the image of the container that gets requests, or of the first one, in short form, and how many
+// others there are.
+func imageText(pl *plan.Plan, images map[string]string) string {
+	if len(images) == 0 {
+		return "-"
+	}
+	name := slices.Min(slices.Collect(maps.Keys(images)))
+	if pl.Primary != nil && images[pl.Primary.Container] != "" {
+		name = pl.Primary.Container
+	}
+	text := shortImage(images[name])
+	if others := len(images) - 1; others > 0 {
+		text += fmt.Sprintf(" +%d", others)
+	}
+	return text
+}
+
+// shortDigest is how many characters of a digest are shown after its algorithm.
+const shortDigest = 12
+
+// shortImage returns an image without its registry and path, and with a short digest.
+func shortImage(image string) string {
+	name, digest, hasDigest := strings.Cut(image, "@")
+	name = name[strings.LastIndex(name, "/")+1:]
+	if algorithm, hex, _ := strings.Cut(digest, ":"); hasDigest {
+		return name + "@" + algorithm + ":" + hex[:min(len(hex), shortDigest)]
+	}
+	return name
 }
 
 // printDeployments prints a list of deployments, and if withEndpoint is set the endpoint of each.
-func (p *program) printDeployments(all []journal.Deployment, withEndpoint bool) error {
+func (p *program) printDeployments(ctx context.Context, j *journal.Journal, all []journal.Deployment,
+	withEndpoint bool) error {
 	if p.Flags.Output == session.JSON {
 		for _, d := range all {
-			if err := json.NewEncoder(p.Env.Out).Encode(newHistoryEntry(d)); err != nil {
+			e, err := newHistoryEntry(ctx, j, d)
+			if err == nil {
+				err = json.NewEncoder(p.Env.Out).Encode(e)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -171,7 +263,7 @@ func (p *program) printDeployments(all []journal.Deployment, withEndpoint bool) 
 		return nil
 	}
 	w := show.NewTable(p.Env.Out)
-	head, worlds := "ID\tSERVICE\tREGION\tBEGAN\tTOOK\tHOW\tSTATE", map[string]int{}
+	head, worlds := "ID\tSERVICE\tREGION\tBEGAN\tTOOK\tREVISION\tIMAGE\tHOW\tBY\tSTATE", map[string]int{}
 	if withEndpoint {
 		head += "\tENDPOINT"
 	}
@@ -181,8 +273,13 @@ func (p *program) printDeployments(all []journal.Deployment, withEndpoint bool) 
 		if d.State == journal.Ended {
 			state, lasted = string(d.Outcome), show.FormatDuration(d.Ended.Sub(d.Began))
 		}
-		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s", d.ID, d.Cluster, d.Service, d.Region, show.FormatTime(d.Began),
-			lasted, engine.TriggerText(d.Trigger), state)
+		e, err := newHistoryEntry(ctx, j, d)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", d.ID, d.Cluster, d.Service, d.Region,
+			show.FormatTime(d.Began), lasted, orDash(e.Revision), orDash(e.image), engine.TriggerText(d.Trigger),
+			orDash(d.By), state)
 		if withEndpoint {
 			fmt.Fprint(w, "\t"+endpointColumn(d.Endpoint, worlds))
 		}
@@ -209,7 +306,7 @@ func (p *program) printEvents(ctx context.Context, j *journal.Journal, id string
 	if err != nil {
 		return err
 	}
-	events, err := j.Events(ctx, id, 0, 0)
+	events, err := j.Events(ctx, d.ID, 0, 0)
 	if err != nil {
 		return err
 	}

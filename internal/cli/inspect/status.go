@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 func (p *program) newStatusCommand() *cobra.Command {
@@ -31,6 +34,7 @@ With --watch it prints the state again after each change, until the running depl
 ends, or until Ctrl-C if none runs. `+session.IDHelp,
 		`  sluice status
   sluice status examples/canary
+  sluice status prod/web               a service, without files
   sluice status --watch --events 20
   sluice status --output json | jq .taskSets`,
 		func(c *cobra.Command, path string, given bool) error {
@@ -94,6 +98,9 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 // readStatus reads the state of the service of an application or of a deployment.
 func (p *program) readStatus(ctx context.Context, j *journal.Journal, path string, given bool,
 	events int) (*ServiceReport, error) {
+	if of, isService := p.ServiceAt(path); given && isService {
+		return p.readServiceStatus(ctx, j, of, events)
+	}
 	if !session.IsDeploymentID(path) {
 		if t, found, err := p.readAppStatus(ctx, j, path, given, events); found || err != nil {
 			return t, err
@@ -121,6 +128,38 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 	return out, err
 }
 
+// readServiceStatus reads the state of a service that is named without files. Its target groups are those of its newest
+// deployment in the journal, or of its PRIMARY task set.
+func (p *program) readServiceStatus(ctx context.Context, j *journal.Journal, of session.Service, events int) (*ServiceReport,
+	error) {
+	a, c, err := p.OpenAccount(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	s := StatusTarget{cluster: of.Cluster, service: of.Name, fromAWS: true}
+	var last *DeploymentReport
+	if j != nil {
+		var pl *plan.Plan
+		if last, pl, err = p.latestReport(ctx, j, a, s); err != nil {
+			return nil, err
+		}
+		if pl != nil {
+			s = TargetOfPlan(pl)
+		}
+	}
+	s.events, s.requests = events, &p.requests
+	t, err := ReadService(ctx, a, c, s)
+	service := ecs.Service{API: a.ECS(), Cluster: of.Cluster, Name: of.Name}
+	switch {
+	case err != nil:
+		return nil, p.NoSuchService(of, survey.NameMissing(ctx, service, err))
+	case t.Status == "" && last == nil:
+		return nil, p.NoSuchService(of, survey.NoServiceError(ctx, service, "correct the service's name"))
+	}
+	t.Deployment = last
+	return t, nil
+}
+
 // readAppStatus reads the state of the service of the application at a path. found is false if there
 // is no application file.
 func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path string, given bool,
@@ -144,38 +183,43 @@ func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path st
 	if t, err = ReadService(ctx, a, c, s); err != nil || j == nil {
 		return t, true, err
 	}
-	t.Deployment, err = p.latestReport(ctx, j, a, s)
+	t.Deployment, _, err = p.latestReport(ctx, j, a, s)
 	return t, true, err
 }
 
-// latestReport returns the newest deployment of the service in this account, or nil.
+// latestReport returns the newest deployment of the service in this account and its plan, or nil.
 func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *account.Account,
-	s StatusTarget) (*DeploymentReport, error) {
+	s StatusTarget) (*DeploymentReport, *plan.Plan, error) {
 	id, err := a.ID(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	at := p.Endpoint(ctx)
 	d, err := j.LatestDeployment(ctx, journal.Filter{Account: id, Region: a.Region(), Cluster: s.cluster,
 		Service: s.service, At: &at})
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t := &session.Opened{Journal: j, Deployment: d}
 	if t.Plan, err = session.ReadPlan(d); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return reportDeployment(ctx, p.Session, t)
+	out, err := reportDeployment(ctx, p.Session, t)
+	return out, t.Plan, err
 }
 
 // reportDeployment returns the progress of a deployment, computed from the journal.
 func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened) (*DeploymentReport, error) {
 	d := t.Deployment
+	revision, err := deployedRevision(ctx, t.Journal, d.ID, t.Plan)
+	if err != nil {
+		return nil, err
+	}
 	out := &DeploymentReport{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.Plan.From,
-		To: t.Plan.To}
+		To: cmp.Or(revision, t.Plan.To)}
 	b := show.NewBoard(t.Plan)
 	events, err := t.Journal.Events(ctx, d.ID, 0, 0)
 	if err != nil {

@@ -24,6 +24,7 @@ type StatusTarget struct {
 	ruleNames        []string
 	deployer         codedeploy.Group // of the files; empty: it is searched
 	events           int              // number of service events to show; below 0: the default of the service
+	fromAWS          bool             // the target groups are those of the PRIMARY task set
 	// requests are the figures of the last minute, kept between two reads; nil: they are not read.
 	requests *requestFigures
 }
@@ -150,6 +151,9 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	if err := t.addScaling(ctx, a, s, live); err != nil {
 		return t, err
 	}
+	if s.fromAWS {
+		s.primary = primaryGroup(live)
+	}
 	for _, set := range live.TaskSets {
 		t.TaskSets = append(t.TaskSets, reportTaskSet(set, s))
 	}
@@ -200,6 +204,16 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	}
 	t.addRequests(ctx, a, c, s)
 	return t, nil
+}
+
+// primaryGroup returns the target group of the PRIMARY task set, or "".
+func primaryGroup(live *ecs.ServiceState) string {
+	for _, set := range live.TaskSets {
+		if set.Status == "PRIMARY" {
+			return set.TargetGroup
+		}
+	}
+	return ""
 }
 
 func (t *ServiceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,

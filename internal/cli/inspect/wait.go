@@ -41,7 +41,7 @@ func (p *program) newWaitCommand() *cobra.Command {
 	var o waitOptions
 	var at session.ApplicationFlag
 	c := &cobra.Command{
-		Use:   "wait [DIR | -c FILE | --cluster NAME --service NAME]",
+		Use:   "wait [DIR | CLUSTER/SERVICE | -c FILE | --cluster NAME --service NAME]",
 		Short: "Wait for a deployment of any tool and report its outcome",
 		Long: `Wait for a deployment of ECS services and report its outcome (succeeded, rolled back,
 superseded and so on) and the cause. Any tool may start the deployment. The wait may
@@ -56,7 +56,7 @@ serves. If the revision serves already, the wait succeeds immediately.
 Without --service, it is the service of the application in DIR, or in the current
 directory. The timeout of an ecspresso.yml then replaces the default one.`,
 		Example: `  sluice wait examples/rolling
-  sluice wait --cluster prod --service web
+  sluice wait prod/web                 the same as --cluster prod --service web
   sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
   sluice wait --cluster prod --service web --service api --output json
   sluice wait --deployment d-ABCDEF123`,
@@ -104,6 +104,10 @@ func (p *program) addApplication(o *waitOptions, path string, given, hasTimeout 
 			return &sluice.Error{Op: "sluice wait", Err: errors.New("the service is given twice: " + path + " and by flags"),
 				Next: "give one of them"}
 		}
+		return nil
+	}
+	if of, isService := p.ServiceAt(path); given && isService {
+		o.cluster, o.services = of.Cluster, []string{of.Name}
 		return nil
 	}
 	app, err := p.LoadApplication(path)

@@ -90,7 +90,7 @@ func (s *Session) RandomFraction() float64 {
 
 // NewEngine returns an engine that runs deployments of the account with the journal.
 func (s *Session) NewEngine(a *account.Account, c clock.Clock, j *journal.Journal) *engine.Engine {
-	return &engine.Engine{Journal: j, Account: a, Clock: c, Owner: s.OwnerName(), IsAlive: s.IsOwnerAlive,
+	return &engine.Engine{Journal: j, Account: a, Clock: c, Owner: s.OwnerName(), By: s.starterName(), IsAlive: s.IsOwnerAlive,
 		OutsideAWS: s.OutsideAWS(a),
 		NewID: func() string {
 			id := ulid.MustNew(ulid.Timestamp(c.Now()), s.Env.Rand)

@@ -26,7 +26,7 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 		err = files.Problems
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.adviseMissing(path, err)
 	}
 	app := files.Application
 	if s.Flags.timeout > 0 {

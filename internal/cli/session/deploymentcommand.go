@@ -26,7 +26,7 @@ type DeploymentCommand struct {
 // NewDeploymentCommand returns the cobra command of a DeploymentCommand.
 func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, example string,
 	run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
-	c := &cobra.Command{Use: t.Name + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example,
+	c := &cobra.Command{Use: t.Name + " [ID | DIR | CLUSTER/SERVICE | -c FILE]", Short: short, Long: long, Example: example,
 		Args: AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, given, err := t.App.Path(c, args)
@@ -45,7 +45,7 @@ func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 			return s.ForEachPath(c.Context(), args, func(path string) error { return run(c, path, true) })
 		}}
 	if t.TakesSeveral {
-		c.Use, c.Args = t.Name+" [ID… | DIR… | -c FILE]", nil
+		c.Use, c.Args = t.Name+" [ID… | DIR… | CLUSTER/SERVICE… | -c FILE]", nil
 	}
 	t.App.Register(c)
 	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen, t.TakesSeveral)
@@ -92,6 +92,7 @@ func (s *Session) ForEachPath(ctx context.Context, paths []string, one func(path
 }
 
 // IDHelp describes how a command finds its deployment.
-const IDHelp = `Without an ID, it is the newest deployment of the
+const IDHelp = `The first characters of an ID
+are enough, if no other ID begins so. Without an ID, it is the newest deployment of the
 application in the current directory. If there is no application, it is the only
 deployment that has not ended.`

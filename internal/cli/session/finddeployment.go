@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -21,16 +22,20 @@ func ReadPlan(d journal.Deployment) (*plan.Plan, error) {
 	return p, nil
 }
 
-// IsDeploymentID reports whether s is a deployment's ID and not a folder.
+// IsDeploymentID reports whether s is a deployment's ID, or the first characters of one, and not a folder.
 func IsDeploymentID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
 
-// FindDeployment finds the deployment of a command. It returns the named one. Without a name it
-// returns the newest of the application at path, or without an application file the only one that
-// has not ended.
+// FindDeployment finds the deployment of a command. It returns the named one, or the newest of the named
+// service. Without a name it returns the newest of the application at path, or without an application file
+// the only one that has not ended.
 func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, path string,
 	given bool) (journal.Deployment, error) {
 	if given && IsDeploymentID(path) {
 		return s.DeploymentByID(ctx, j, path)
+	}
+	if of, isService := s.ServiceAt(path); given && isService {
+		d, err := s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: of.Cluster, Service: of.Name})
+		return d, s.noDeploymentOf(ctx, j, of, err)
 	}
 	app, err := s.LoadApplication(path)
 	if err != nil && (given || !IsNoApplication(err)) {
@@ -52,14 +57,36 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 		"the current directory has no application file, and "+underwayText(len(open)), open)
 }
 
+// DeploymentByID returns the deployment with an ID, or the only one whose ID begins so.
 func (s *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
-	d, err := j.Deployment(ctx, id)
-	if errors.Is(err, journal.ErrNotFound) {
-		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
-			Err:  fmt.Errorf("the deployment is not in the journal %s", j.Path()),
-			Next: "run sluice history to list the deployments, or select another journal with --state"}
+	all, err := j.Deployments(ctx, journal.Filter{IDPrefix: id})
+	if i := slices.IndexFunc(all, func(d journal.Deployment) bool { return d.ID == id }); i >= 0 {
+		return all[i], nil
 	}
-	return d, err
+	switch {
+	case err != nil:
+		return journal.Deployment{}, err
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) > 1:
+		return journal.Deployment{}, manyDeploymentsError(id, all)
+	}
+	return journal.Deployment{}, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
+		Err:  fmt.Errorf("the deployment is not in the journal %s", j.Path()),
+		Next: "run sluice history to list the deployments, or select another journal with --state"}
+}
+
+// maxListed is how many deployments an error lists.
+const maxListed = 10
+
+// manyDeploymentsError returns the error if several IDs begin alike. It lists the newest deployments.
+func manyDeploymentsError(id string, all []journal.Deployment) error {
+	why := fmt.Sprintf("%d deployments have an ID that begins so:", len(all)) + deploymentLines(all[:min(len(all), maxListed)])
+	if more := len(all) - maxListed; more > 0 {
+		why += fmt.Sprintf("\n  and %d older", more)
+	}
+	return &sluice.Error{Op: "find the deployment", Resource: id, Err: errors.New(why),
+		Next: "give more characters of the ID"}
 }
 
 // ErrNoDeployment means that the journal has no deployment of a service.
@@ -113,16 +140,20 @@ func noDeploymentError(ctx context.Context, j *journal.Journal, verb string, f j
 
 // ambiguousError returns an error that lists the possible deployments.
 func ambiguousError(verb, why string, all []journal.Deployment) error {
-	var b strings.Builder
-	b.WriteString(why)
-	for _, d := range all {
-		fmt.Fprintf(&b, "\n  %s  %s/%s  %s  %s", d.ID, d.Cluster, d.Service, d.Region, d.State)
-	}
 	next := "name one: sluice " + verb + " ID"
 	if len(all) == 0 {
 		next = "run sluice history to list the deployments"
 	}
-	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(b.String()), Next: next}
+	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(why + deploymentLines(all)), Next: next}
+}
+
+// deploymentLines describes each deployment on a line of its own, after the line before.
+func deploymentLines(all []journal.Deployment) string {
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, "\n  %s  %s/%s  %s  %s", d.ID, d.Cluster, d.Service, d.Region, d.State)
+	}
+	return b.String()
 }
 
 // underwayText describes how many deployments have not ended.

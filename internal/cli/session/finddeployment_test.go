@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -59,8 +60,15 @@ func TestFindDeployment(t *testing.T) {
 		region string
 		want   string // ID, or the parts of the error, separated by " … "
 	}{
-		"by its ID":               {[]recorded{web, api}, "slc-web1", true, "", "slc-web1"},
-		"an unknown ID":           {[]recorded{web}, "slc-none", true, "", "the deployment is not in the journal"},
+		"by its ID":          {[]recorded{web, api}, "slc-web1", true, "", "slc-web1"},
+		"an unknown ID":      {[]recorded{web}, "slc-none", true, "", "the deployment is not in the journal"},
+		"the begin of an ID": {[]recorded{web, api}, "slc-w", true, "", "slc-web1"},
+		"the begin of several IDs": {[]recorded{web, newer, api}, "slc-web", true, "",
+			"2 deployments have an ID that begins so … slc-web2  prod/web … slc-web1  prod/web … more characters"},
+		"an ID that begins another": {[]recorded{web, {id: "slc-web12", service: "web"}}, "slc-web1", true, "", "slc-web1"},
+		"a service":                 {[]recorded{web, newer, api}, "prod/web", true, "", "slc-web2"},
+		"a misspelt service": {[]recorded{web, api}, "prod/wbe", true, "",
+			"no deployment of the service … there is no folder prod/wbe either … CLUSTER/SERVICE: prod/web"},
 		"the newest of a service": {[]recorded{web, newer, api}, "examples/canary", true, "", "slc-web2"},
 		"none of the service":     {[]recorded{api}, "examples/canary", true, "", "no deployment of the service"},
 		"the same name twice": {[]recorded{newer, abroad}, "examples/canary", true, "",
@@ -78,7 +86,7 @@ func TestFindDeployment(t *testing.T) {
 			d, err := s.FindDeployment(context.Background(), j, "resume", c.path, c.given)
 			got := d.ID
 			if err != nil {
-				got = err.Error()
+				got = err.Error() + "\n" + sluice.NextStep(err)
 			}
 			for _, part := range strings.Split(c.want, " … ") {
 				if !strings.Contains(got, part) {

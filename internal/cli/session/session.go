@@ -122,6 +122,16 @@ func (s *Session) TriggerName() string {
 	return engine.TriggerManual
 }
 
+// starterName returns who starts deployments: the person whom a CI system names, or user@host.
+func (s *Session) starterName() string {
+	for _, variable := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
+		if name := s.Env.Getenv(variable); name != "" {
+			return name
+		}
+	}
+	return s.ActorName("")
+}
+
 // ActorName returns the given name, or user@host if it is empty.
 func (s *Session) ActorName(by string) string {
 	if by != "" {

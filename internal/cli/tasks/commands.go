@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -22,26 +21,39 @@ func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{p.newTasksCommand(), p.newLogsCommand(), p.newExecCommand()}
 }
 
-// target is the tasks of an application: those of its service, or those of the family without a service.
+// target is the tasks of an application or of a service: those of the service, or those of the family without a service.
 type target struct {
-	app     *appfile.Application
+	program *program
 	account *account.Account
 	clock   clock.Clock
 	service ecs.Service // only its cluster, if the application is a standalone task
+	family  string      // of a standalone task
+	named   bool        // the command line names the service, without files
 }
 
-// open reads the files of the application.
+// open returns the tasks of the service that path names as CLUSTER/SERVICE, or of the application in its files.
 func (p *program) open(ctx context.Context, path string) (*target, error) {
+	if of, isService := p.ServiceAt(path); isService {
+		t := &target{program: p, named: true}
+		var err error
+		if t.account, t.clock, err = p.OpenAccount(ctx, ""); err != nil {
+			return nil, err
+		}
+		t.service = ecs.Service{API: t.account.ECS(), Cluster: of.Cluster, Name: of.Name}
+		return t, nil
+	}
 	app, err := p.LoadApplication(path)
 	if err != nil {
 		return nil, err
 	}
-	t := &target{app: app}
+	t := &target{program: p}
 	if t.account, t.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, err
 	}
 	t.service = ecs.Service{API: t.account.ECS(), Cluster: session.ClusterName(app)}
-	if app.Service != nil {
+	if app.Service == nil {
+		t.family = *app.Task.Input.Family
+	} else {
 		t.service.Name = *app.Service.Input.ServiceName
 	}
 	return t, nil
@@ -49,9 +61,12 @@ func (p *program) open(ctx context.Context, path string) (*target, error) {
 
 // list returns the tasks that are not to be stopped, newest first.
 func (t *target) list(ctx context.Context) ([]ecs.Task, error) {
-	if t.app.Service == nil {
-		return t.service.TasksOfFamily(ctx, *t.app.Task.Input.Family)
+	if t.family != "" {
+		return t.service.TasksOfFamily(ctx, t.family)
 	}
 	all, err := t.service.Tasks(ctx)
-	return all, survey.NameMissing(ctx, t.service, err)
+	if err = survey.NameMissing(ctx, t.service, err); t.named {
+		err = t.program.NoSuchService(session.Service{Cluster: t.service.Cluster, Name: t.service.Name}, err)
+	}
+	return all, err
 }

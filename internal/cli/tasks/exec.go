@@ -29,7 +29,7 @@ func (p *program) newExecCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var o execFlags
 	c := &cobra.Command{
-		Use:   "exec [DIR | -c FILE]",
+		Use:   "exec [DIR | CLUSTER/SERVICE | -c FILE]",
 		Short: "Run a command in a container of a running task",
 		Long: `Run a command in a container of a running task, by ECS Exec. It needs
 session-manager-plugin, a program of AWS, and enableExecuteCommand in the service
@@ -38,6 +38,7 @@ definition. Without --id, it asks which task is meant, if there are several.
 With --port-forward, it forwards a port of the container, or of a host that the
 container reaches, to this machine until Ctrl-C.`,
 		Example: `  sluice exec examples/canary
+  sluice exec prod/web
   sluice exec --id 0123abcd --container web --command 'ls -l'
   sluice exec --port-forward --port 80 --local-port 8080`,
 		Args: session.AtMost(1),

@@ -34,13 +34,14 @@ func (p *program) newLogsCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var o logsFlags
 	c := &cobra.Command{
-		Use:   "logs [DIR | -c FILE]",
+		Use:   "logs [DIR | CLUSTER/SERVICE | -c FILE]",
 		Short: "Print the log lines of the running tasks of an application",
 		Long: `Print the last log lines of the running tasks of an application, in the order of their
 times, from CloudWatch Logs. With --follow, it prints new lines as they arrive, also of
 tasks that start later, until Ctrl-C. Containers with another log driver than awslogs
 are named once.`,
 		Example: `  sluice logs examples/canary
+  sluice logs prod/web
   sluice logs --follow
   sluice logs --id 0123abcd --container web --lines 200
   sluice logs --output json | jq -r .line`,

@@ -32,7 +32,7 @@ func (p *program) newTasksCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var o tasksFlags
 	c := &cobra.Command{
-		Use:   "tasks [DIR | -c FILE]",
+		Use:   "tasks [DIR | CLUSTER/SERVICE | -c FILE]",
 		Short: "List the running tasks of an application, or stop one",
 		Long: `List the tasks of the service, or of the task definition's family if there is no
 service. With --id and --stop, stop one: ECS sends SIGTERM, and a service then starts
@@ -40,6 +40,7 @@ another one. Enter the first characters of the task's ID to confirm, or give --f
 With --find, it lists the tasks and asks for the ID; then it prints that task as JSON,
 or stops it.`,
 		Example: `  sluice tasks examples/canary
+  sluice tasks prod/web
   sluice tasks --output json | jq -r .id
   sluice tasks --id 0123abcd --stop
   sluice tasks --find --stop`,

@@ -1,0 +1,149 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// Service is a service that an argument names as CLUSTER/SERVICE, without files.
+type Service struct{ Cluster, Name string }
+
+func (s Service) String() string { return s.Cluster + "/" + s.Name }
+
+// serviceName is CLUSTER/SERVICE (ECS API reference, CreateCluster and CreateService: up to 255 letters, numbers,
+// hyphens and underscores).
+var serviceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}/[A-Za-z0-9_-]{1,255}$`)
+
+// ServiceAt returns the service that an argument names. isService is false if the argument is an existing folder or
+// file, the ID of a deployment, or not of the form CLUSTER/SERVICE.
+func (s *Session) ServiceAt(arg string) (of Service, isService bool) {
+	if !serviceName.MatchString(arg) || s.exists(arg) {
+		return Service{}, false
+	}
+	of.Cluster, of.Name, _ = strings.Cut(arg, "/")
+	return of, true
+}
+
+// exists reports whether a file or a folder is at a path.
+func (s *Session) exists(path string) bool {
+	abs, err := s.Env.absolutePath(path)
+	if err != nil {
+		return false
+	}
+	_, err = fs.Stat(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
+	return err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
+// NoSuchService returns the error of a read of a service that an argument names. If AWS or the journal does not have
+// the service, the argument may also be a misspelt folder.
+func (s *Session) NoSuchService(of Service, err error) error {
+	var problem *sluice.Error
+	if sluice.KindOf(err) != sluice.NotFound || !errors.As(err, &problem) {
+		return err
+	}
+	explained := *problem
+	explained.Err = fmt.Errorf("%w; there is no folder %s either", problem.Err, of)
+	if near := s.nearFolder(of.String()); near != "" {
+		explained.Next = "name the folder " + near + ", or an existing service as CLUSTER/SERVICE"
+	}
+	return &explained
+}
+
+// nearFolder returns the folder beside a path that does not exist whose name was probably meant, or "".
+func (s *Session) nearFolder(path string) string {
+	parent := filepath.Dir(path)
+	abs, err := s.Env.absolutePath(parent)
+	if err != nil {
+		return ""
+	}
+	all, err := fs.ReadDir(s.Env.FS(abs), ".")
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range all {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	if near := definition.Nearest(filepath.Base(path), names); near != "" {
+		return filepath.ToSlash(filepath.Join(parent, near))
+	}
+	return ""
+}
+
+// adviseMissing adds to the error of an application that does not exist what was probably meant: a folder beside it,
+// or a service of the journal.
+func (s *Session) adviseMissing(path string, err error) error {
+	var problem *sluice.Error
+	if !IsNoApplication(err) || !errors.As(err, &problem) || s.exists(path) {
+		return err
+	}
+	advised := *problem
+	if near := s.nearFolder(path); near != "" {
+		advised.Next = "name the folder " + near
+	} else if names := s.recordedServices(path); len(names) > 0 {
+		advised.Next = "name the service as CLUSTER/SERVICE: " + strings.Join(names, ", ")
+	}
+	return &advised
+}
+
+// recordedServices returns the services of the journal, as CLUSTER/SERVICE, that have this name.
+func (s *Session) recordedServices(name string) (all []string) {
+	if !serviceName.MatchString("x/" + name) {
+		return nil
+	}
+	j, err := s.FindJournal()
+	if err != nil || j == nil {
+		return nil
+	}
+	defer j.Close()
+	found, err := j.Deployments(s.commandContext(), journal.Filter{Service: name})
+	if err != nil {
+		return nil
+	}
+	for _, d := range found {
+		if of := d.Cluster + "/" + d.Service; !slices.Contains(all, of) {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// noDeploymentOf returns the error if the journal has no deployment of a service that an argument names. It names the
+// services whose name is near.
+func (s *Session) noDeploymentOf(ctx context.Context, j *journal.Journal, of Service, err error) error {
+	var problem *sluice.Error
+	if !errors.Is(err, ErrNoDeployment) || !errors.As(err, &problem) {
+		return err
+	}
+	all, listErr := j.Deployments(ctx, journal.Filter{})
+	if listErr != nil {
+		return errors.Join(err, listErr)
+	}
+	var names []string
+	for _, d := range all {
+		if name := d.Cluster + "/" + d.Service; !IsTaskRun(d.Service) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	advised := *problem
+	switch near := definition.Nearest(of.String(), names); {
+	case near != "" && near != of.String():
+		advised.Next = "name the service as CLUSTER/SERVICE: " + near
+	case len(names) > 0 && near == "":
+		advised.Err = fmt.Errorf("%w; it has deployments of %s", problem.Err, survey.ListNames(names))
+	}
+	return s.NoSuchService(of, &advised)
+}
