@@ -3,6 +3,8 @@
 # make test-real  the tests with programs of others: installs Prometheus from Debian, uses terraform and pulumi
 #               (SUDO=sudo if you are not root)
 # make check    slower checks: staticcheck, cross builds, go.mod, binary size
+# make release VERSION=v1.2.3  the files of a release, in dist: the same bytes on every machine
+# make release-check  a trial release for this machine: built, packed, installed
 # make demo     a canary release on the local AWS, with real requests
 # make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1;
 #               KINDS=CodeDeploy generates only deployments of that kind
@@ -47,9 +49,9 @@ COMMIT      = $(shell git rev-parse HEAD 2>/dev/null)
 RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice-ecs/sluice/internal/buildinfo.linkedCommit=$(COMMIT)'
 
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
-FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
+FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -not -path './dist/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt layers generated test test-real engine sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
+.PHONY: release release-check all build vet staticcheck fmt layers generated test test-real engine sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
 
 all: build staticcheck test
 
@@ -60,10 +62,12 @@ build:
 
 vet:
 	$(GO) vet ./...
+	cd release && $(GO) vet ./...
 
 # Pinned, and run from the module cache: no installation is needed.
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
+	cd release && $(GO) run $(STATICCHECK) ./...
 
 fmt:
 	@files=$$(find . -name '*.go' -not -path './.git/*' | xargs "$$($(GO) env GOROOT)/bin/gofmt" -l); \
@@ -101,6 +105,19 @@ engine:
 
 test: fmt layers generated vet
 	$(GO) test -timeout 30m -vet=off -ldflags=-w ./...
+	@$(MAKE) --no-print-directory release-check
+
+# The module in release writes the files of a release (docs/adr/0036-releases.md).
+release:
+	@[ -n "$(VERSION)" ] || { echo "name the version: make release VERSION=v1.2.3"; exit 1; }
+	rm -rf dist
+	cd release && $(GO) run . -version $(VERSION)
+	@ls -l dist
+
+release-check:
+	cd release && $(GO) test -timeout 20m -vet=off -ldflags=-w -count=1 -snapshot -v . | awk ' \
+		/^(=== |--- PASS|PASS)/ { next } { print } /^(FAIL|--- FAIL|panic)/ { bad = 1 } /^ok/ { ok = 1 } \
+		END { exit bad || !ok }'
 
 # If a seed breaks a promise, its case is made smaller and written to
 # internal/rehearse/simtest/testdata. The tests run it from then on.
@@ -169,6 +186,7 @@ cross:
 
 tidy:
 	$(GO) mod tidy -diff
+	cd release && $(GO) mod tidy -diff
 
 size: build
 	@mb=$$(( ($$(wc -c < bin/sluice) + 999999) / 1000000 )); \
@@ -192,5 +210,5 @@ lines:
 				sum[folder, "product"], sum[folder, "tests"], sum[folder, "generated"] } }'
 
 clean:
-	rm -rf bin
+	rm -rf bin dist
 	$(GO) clean -testcache

@@ -1,7 +1,6 @@
 package layers
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -127,7 +126,7 @@ func parseSourcesInto(t *testing.T, fset *token.FileSet) []*file {
 			return err
 		}
 		if d.IsDir() {
-			if p != root && skipDir(d.Name()) {
+			if p != root && (skipDir(d.Name()) || isModule(p)) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -161,6 +160,12 @@ func skipDir(name string) bool {
 	return name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
 
+// isModule tells a folder that is a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
 func moduleRoot(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -168,12 +173,11 @@ func moduleRoot(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for {
-		_, err := os.Stat(filepath.Join(dir, "go.mod"))
-		if err == nil {
+		if isModule(dir) {
 			return dir
 		}
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
-			t.Fatalf("no go.mod above the tests: %v", err)
+		if filepath.Dir(dir) == dir {
+			t.Fatal("no go.mod above the tests")
 		}
 		dir = filepath.Dir(dir)
 	}
