@@ -21,6 +21,9 @@ func (j *Journal) FailCommits(ctx context.Context) error {
 	return err
 }
 
+// Schema is the number of the newest schema.
+var Schema = len(migrations)
+
 // Migration returns a step of the schema.
 func Migration(n int) string { return migrations[n] }
 

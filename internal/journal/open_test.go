@@ -94,12 +94,53 @@ func raw(t *testing.T, path string) *sql.DB {
 	return db
 }
 
+// The next schema is refused by the name of the sluice that wrote it, so that a reader knows which one to install.
 func TestNewerSchemaIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	must(t, open(t, path, newTicking()).Close())
-	_, err := raw(t, path).Exec(`PRAGMA user_version = 99`)
+	db, newer := raw(t, path), journal.Schema+1
+	_, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, newer))
 	must(t, err)
-	refused(t, path, "a newer sluice wrote the journal (schema 99; this sluice supports up to 3)", "--state FILE")
+	refused(t, path, fmt.Sprintf("a newer sluice wrote the journal (schema %d; this sluice, (devel), supports up to %d)",
+		newer, journal.Schema), "--state FILE")
+	_, err = db.Exec(`INSERT INTO writers (schema, version) VALUES (?, 'v9.1.0')`, newer)
+	must(t, err)
+	refused(t, path, fmt.Sprintf("sluice v9.1.0 wrote the journal (schema %d; this sluice, (devel), supports up to %d)",
+		newer, journal.Schema), "install sluice v9.1.0 or later, or name another journal with --state FILE")
+	_, err = db.Exec(`DROP TABLE writers`)
+	must(t, err)
+	refused(t, path, "a newer sluice wrote the journal", "--state FILE")
+}
+
+// A journal of every earlier schema is upgraded: its deployments are read, and new ones written.
+func TestEarlierSchemasAreRead(t *testing.T) {
+	for schema := 1; schema < journal.Schema; schema++ {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		db := raw(t, path)
+		for n := range schema {
+			_, err := db.Exec(journal.Migration(n))
+			must(t, err)
+		}
+		for _, statement := range []string{
+			fmt.Sprintf("PRAGMA application_id = 0x534c4345; PRAGMA user_version = %d", schema),
+			`INSERT INTO deployments (id, application, account, region, cluster, service, cause_of, state, outcome, cause,
+				next, plan, began, updated, ended) VALUES ('old', 'web', '123456789012', 'eu-west-1', 'prod', 'web', 'manual',
+				'paused', '', '', '', x'7b7d', 1, 1, 0)`} {
+			_, err := db.Exec(statement)
+			must(t, err)
+		}
+		must(t, db.Close())
+		j := open(t, path, newTicking())
+		created(t, j, "new")
+		for _, id := range []string{"old", "new"} {
+			if _, err := j.Deployment(bg, id); err != nil {
+				t.Errorf("schema %d: %v", schema, err)
+			}
+		}
+		var writer string
+		must(t, raw(t, path).QueryRow(`SELECT version FROM writers WHERE schema = ?`, journal.Schema).Scan(&writer))
+		equal(t, writer, "(devel)")
+	}
 }
 
 func TestForeignFilesAreRefusedUntouched(t *testing.T) {

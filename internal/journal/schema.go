@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/sluice-ecs/sluice/internal/buildinfo"
 )
 
 // applicationID marks the file as a journal of sluice ("SLCE"); SQLite keeps it
@@ -109,17 +112,42 @@ ALTER TABLE deployments ADD COLUMN world TEXT NOT NULL DEFAULT '';
 	`
 ALTER TABLE deployments ADD COLUMN started_by TEXT NOT NULL DEFAULT ''; -- empty: an older sluice recorded it
 `,
+	`
+CREATE TABLE writers ( -- who brought the file to a schema; a sluice that is too old for the file reads it, so it stays
+	schema  INTEGER PRIMARY KEY,
+	version TEXT NOT NULL -- such as v1.2.3, or (devel)
+) STRICT;
+`,
 }
 
 // errNewerSchema and errNotJournal are the reasons to refuse a file.
 type (
-	errNewerSchema struct{ version int }
-	errNotJournal  struct{}
+	errNewerSchema struct {
+		version int
+		writer  string // the version of the sluice that wrote it; "" if it has none
+	}
+	errNotJournal struct{}
 )
 
 func (e errNewerSchema) Error() string {
-	return fmt.Sprintf("a newer sluice wrote the journal (schema %d; this sluice supports up to %d)", e.version,
-		len(migrations))
+	return fmt.Sprintf("%s wrote the journal (schema %d; this sluice, %s, supports up to %d)",
+		e.writerText(), e.version, buildinfo.Read().Version, len(migrations))
+}
+
+// writerText names the sluice that wrote the journal.
+func (e errNewerSchema) writerText() string {
+	if e.writer == "" {
+		return "a newer sluice"
+	}
+	return "sluice " + e.writer
+}
+
+func (e errNewerSchema) next() string {
+	install := "use the sluice that wrote it"
+	if e.writer != "" {
+		install = "install sluice " + e.writer + " or later"
+	}
+	return install + ", or name another journal with --state FILE"
 }
 
 func (errNotJournal) Error() string {
@@ -143,13 +171,17 @@ func (j *Journal) migrateSchema(ctx context.Context) error {
 	}
 	return j.runTransaction(ctx, func(tx *tx) error {
 		version, err := j.checkSchema(tx.queryRow)
-		if err != nil {
+		if err != nil || version == len(migrations) {
 			return err
 		}
 		for _, m := range migrations[version:] {
 			if err := tx.exec(m); err != nil {
 				return err
 			}
+		}
+		if err := tx.exec(`INSERT INTO writers (schema, version) VALUES (?, ?)`, len(migrations),
+			buildinfo.Read().Version); err != nil {
+			return err
 		}
 		return tx.exec(fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID,
 			len(migrations)))
@@ -205,7 +237,20 @@ func (j *Journal) checkSchema(row func(query string, args ...any) *sql.Row) (int
 	case version == 0 && tables != 0:
 		return 0, errDamaged{"it has tables, and its header has no schema version"}
 	case version > len(migrations):
-		return 0, errNewerSchema{version}
+		return 0, errNewerSchema{version, readWriter(row, version)}
 	}
 	return version, nil
 }
+
+// readWriter returns the version of the sluice that brought the file to a schema. It is printed, so a text that is no
+// version is left out.
+func readWriter(row func(query string, args ...any) *sql.Row, schema int) string {
+	var version string
+	err := row(`SELECT version FROM writers WHERE schema = ?`, schema).Scan(&version)
+	if err != nil || !writerForm.MatchString(version) {
+		return ""
+	}
+	return version
+}
+
+var writerForm = regexp.MustCompile(`^v[0-9][0-9A-Za-z.+-]{0,80}$`)

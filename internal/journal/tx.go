@@ -185,7 +185,7 @@ func (j *Journal) explainError(op, resource string, err error) error {
 	case errors.Is(err, ErrNotFound):
 		e.Kind = sluice.NotFound
 	case errors.As(err, &newer):
-		e.Next = "use the sluice that wrote it, or name another journal with --state FILE"
+		e.Next = newer.next()
 	case errors.As(err, &damaged):
 		e.Err, e.Next = unusable{err}, j.moveAway()
 	case errors.As(err, &foreign), errors.As(err, &noFile):

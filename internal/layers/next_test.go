@@ -17,8 +17,8 @@ var updateNext = flag.Bool("update", false, "write the golden file again")
 
 // imperatives are the words with which an advice begins.
 var imperatives = strings.Fields(`add allow answer ask build change check choose continue correct create delete deploy
-	deregister enable end find fix forward free give grant leave list log lower make move name omit raise read reduce register
-	remove rename report request restore roll run see set start stop switch trust unset use wait write`)
+	deregister enable end find fix forward free give grant install leave list log lower make move name omit raise read reduce
+	register remove rename report request restore roll run see set start stop switch trust unset use wait write`)
 
 // maxSentence is how many words a sentence of an advice has at most.
 const maxSentence = 25
