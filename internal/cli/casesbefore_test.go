@@ -20,7 +20,8 @@ func TestPlanWarnsOfAnOutage(t *testing.T) {
 		texts []string
 	}{
 		"09-minimum-zero-a": {nil, []string{"ECS may stop all 2 tasks at once, because minimumHealthyPercent is 0: callers " +
-			"get errors until the new ones are healthy", "set minimumHealthyPercent to 100"}},
+			"get errors until the new ones are healthy", "set minimumHealthyPercent to 100",
+			"if ECS stops all tasks first, as minimumHealthyPercent 0 allows: no task serves for about 3"}},
 		"09-minimum-zero-b": {nil, []string{"ECS may stop all 1 tasks at once",
 			"set minimumHealthyPercent to 100 and maximumPercent to 200"}},
 		"10-names-outlive-tasks": {nil, []string{"callers may cache an address of api.shop.local for 1m0s (TTL)",
@@ -77,7 +78,7 @@ func TestPlanRefusesWhatAWSRefuses(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"group-without-load-balancer": {"target group alone", "no load balancer forwards to it",
 			"next: add a listener rule that forwards to it"},
-		"unknown-capacity-provider": {"capacity provider nope", "cluster prod does not have it"},
+		"unknown-capacity-provider": {"capacity provider nope", "cluster prod does not have it", "put-cluster-capacity-providers"},
 		"17-placeholder-in-angle-brackets": {"taskdef.json:13:", "containerDefinitions[].image is a template that was not " +
 			"rendered", "next: write the value, or render the file first"},
 		"unknown-subnet": {"subnet subnet-0ffffffffffffffff", "it does not exist in us-east-1", "next: correct its ID"},

@@ -49,6 +49,7 @@ var planCases = map[string]planCase{
 	"a size of Fargate":   sizeCase("1024", "2048", 0, quietAboutAll),
 	"a size in words":     sizeCase(".25 vCPU", "0.5 GB", 0, quietAboutAll),
 	"too much memory":     sizeCase("256", "8192", 1, "memory", "next: "),
+	"a cpu of no size":    sizeCase("512000", "512", 0, "Fargate has no size with 512000 CPU units that sluice knows"),
 	"an unknown cpu":      sizeCase("300", "512", 1, "cpu", "next: "),
 	"image <IMAGE1_NAME>": imageCase("<IMAGE1_NAME>"),
 	"image ${IMAGE}":      imageCase("${IMAGE}"),

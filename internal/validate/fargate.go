@@ -104,8 +104,21 @@ func (c *checker) refuseOnFargate(n *definition.Node, what string) {
 	}
 }
 
+// UnknownFargateSize returns the CPU units of a task definition for Fargate that are more than those of every known size;
+// 0: they are not.
+func UnknownFargateSize(task *definition.Task) int {
+	if task == nil || task.Input == nil || task.Input.Cpu == nil || !isForFargate(task) {
+		return 0
+	}
+	cpu, ok := parseUnitsOf(*task.Input.Cpu, "vcpu")
+	if !ok || cpu <= fargateSizes[len(fargateSizes)-1].cpu {
+		return 0
+	}
+	return cpu
+}
+
 // checkFargateSize refuses a size that Fargate does not have. It accepts a CPU size above all known
-// ones, which may be newer than this sluice.
+// ones, which may be newer than this sluice: see [UnknownFargateSize].
 func (c *checker) checkFargateSize(body *definition.Node) {
 	for _, key := range [...]string{"cpu", "memory"} {
 		if !isGiven(body.Find(key)) {
@@ -151,10 +164,14 @@ func (c *checker) checkSizes(body *definition.Node) {
 
 // parseUnits reads "512", "0.5 vCPU" or "1GB": units of CPU, or MiB.
 func parseUnits(n *definition.Node, unit string) (int, bool) {
-	text := strings.ToLower(strings.TrimSpace(n.Text))
 	if n.Kind == definition.Number {
-		text = n.PlainNumber()
+		return parseUnitsOf(n.PlainNumber(), unit)
 	}
+	return parseUnitsOf(n.Text, unit)
+}
+
+func parseUnitsOf(text, unit string) (int, bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
 	factor := 1.0
 	if number, ok := strings.CutSuffix(text, unit); ok {
 		text, factor = strings.TrimSpace(number), 1024

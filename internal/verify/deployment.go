@@ -72,9 +72,12 @@ func (c *checker) checkProviders(ctx context.Context) {
 		case !c.judge(subject, err, "the cluster does not exist", "correct the cluster in the files"):
 			return
 		case !slices.Contains(cluster.Providers, lastPart(name, "/")):
+			next := "name one of these in capacityProviderStrategy, or add it to the cluster"
+			if len(cluster.Providers) == 0 {
+				next = "add it to the cluster with aws ecs put-cluster-capacity-providers, or use launchType"
+			}
 			c.fail(subject, fmt.Sprintf("cluster %s does not have it; it has %s", lastPart(c.clusterName(), "/"),
-				listOrNone(cluster.Providers)), "name one of these in capacityProviderStrategy, or add it to the "+
-				"cluster")
+				listOrNone(cluster.Providers)), next)
 		default:
 			c.ok(subject, "")
 		}

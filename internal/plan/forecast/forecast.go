@@ -171,6 +171,13 @@ func (f *Estimate) batchCount() (n int, ahead bool) {
 	return (f.tasks + atOnce - 1) / atOnce, ceiling > f.tasks
 }
 
+// stopsAllFirst reports whether ECS may stop each task that serves before new ones serve.
+func (f *Estimate) stopsAllFirst() bool {
+	c, least := f.configuration(), f.configuration().MinimumHealthyPercent
+	return f.plan.Controller == plan.ControllerECS && f.plan.From != "" && f.plan.HasChanges() && !shiftsItself(c) &&
+		least != nil && *least == 0
+}
+
 func orDefault[T any](p *T, other T) *T {
 	if p == nil {
 		return &other
@@ -187,6 +194,10 @@ func (f *Estimate) listAssumptions(measured bool) (all []string) {
 	say("the new version is healthy, and its tasks run %s after their launch, %s", plan.FormatDuration(f.start), from)
 	if f.drain > 0 {
 		say("callers leave a stopping task within %s", plan.FormatDuration(f.drain))
+	}
+	if f.stopsAllFirst() {
+		say("ECS stops all tasks first, as minimumHealthyPercent 0 allows: no task serves for about %s then",
+			plan.FormatDuration(scheduleTime+f.start+registerTime))
 	}
 	if f.plan.Mode().HasService() && f.hookCount() > 0 {
 		say("each lifecycle hook answers immediately")

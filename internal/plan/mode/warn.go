@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/validate"
 )
 
 func addWarning(p *plan.Plan, format string, args ...any) {
@@ -39,12 +40,17 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 // platformVersions are those of Fargate (ECS Developer Guide, "Fargate platform versions").
 var platformVersions = []string{"LATEST", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0"}
 
-// warnPlatform warns about a platform version that AWS did not have when this version of sluice was made.
+// warnPlatform warns about a platform version or a size of Fargate that AWS did not have when this version of sluice was
+// made.
 func warnPlatform(p *plan.Plan, app *appfile.Application) {
 	v := app.Service.Input.PlatformVersion
 	if v != nil && *v != "" && !slices.Contains(platformVersions, *v) {
 		addWarning(p, "platformVersion %s is unknown, and AWS may refuse the deployment. Write one of %s", *v,
 			strings.Join(platformVersions, ", "))
+	}
+	if cpu := validate.UnknownFargateSize(app.Task); cpu > 0 {
+		addWarning(p, "Fargate has no size with %d CPU units that sluice knows, and AWS may refuse the deployment. Correct cpu "+
+			"and memory of the task definition", cpu)
 	}
 }
 
