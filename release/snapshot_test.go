@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,6 +46,7 @@ func TestSnapshot(t *testing.T) {
 	t.Run("providers", func(t *testing.T) { tryProviders(t, dir, host) })
 	t.Run("modules", func(t *testing.T) { tryModules(t, filepath.Join(dir, r.archiveName(host))+".cdx.json") })
 	t.Run("debian", func(t *testing.T) { tryDebian(t, dir) })
+	t.Run("pages", func(t *testing.T) { playInstallPage(t, dir, host) })
 	t.Run("image", func(t *testing.T) { tryImage(t, filepath.Join(dir, r.imageName())) })
 }
 
@@ -101,8 +103,7 @@ func tryProviders(t *testing.T, dir string, host Platform) {
 
 	// terraform finds the provider in the unpacked mirror
 	mirror := unpacked(t, filepath.Join(dir, terraformCommand+"_0.0.0-snapshot_mirror.tar"))
-	archive := filepath.Join(mirror, filepath.FromSlash(mirrorPath), fmt.Sprintf("%s_0.0.0-snapshot_%s_%s.zip",
-		terraformCommand, host.OS, host.Arch))
+	archive := filepath.Join(mirror, filepath.FromSlash(mirrorPath), archiveOfProvider(host))
 	provider := filepath.Join(unzipped(t, archive), terraformCommand+"_"+snapshotVersion+host.exe())
 	checkSize(t, provider, maxProvider)
 	out, err := output(exec.Command(provider, "-version"))
@@ -167,6 +168,51 @@ func tryImage(t *testing.T, file string) {
 	must(t, err)
 	t.Cleanup(func() { _, _ = output(exec.Command("docker", "image", "rm", "--force", tag.String())) })
 	isSnapshot(t, "docker", "run", "--rm", "--network=none", "--read-only", tag.String())
+}
+
+// playedBlock is a block of shell commands that a page marks as played.
+var playedBlock = regexp.MustCompile("(?s)<!-- played -->\n```sh\n(.*?)```")
+
+// playInstallPage runs the marked blocks of docs/install.md with this snapshot. In the place of curl is a script that
+// takes files from the folder of the snapshot.
+func playInstallPage(t *testing.T, dir string, host Platform) {
+	if host.OS != "linux" {
+		t.Skip("the commands of the page are those of Linux")
+	}
+	page, err := os.ReadFile("../docs/install.md")
+	must(t, err)
+	blocks := playedBlock.FindAllSubmatch(page, -1)
+	if len(blocks) < 2 {
+		t.Fatalf("%d blocks are marked as played", len(blocks))
+	}
+	work := t.TempDir()
+	bin, home := filepath.Join(work, "bin"), filepath.Join(work, "home")
+	must(t, os.MkdirAll(bin, 0o755))
+	must(t, os.MkdirAll(home, 0o755))
+	curl := "#!/bin/sh\nset -e\nfor word; do case $word in https://*) cp \"$DIST/${word##*/}\" .; esac; done\n"
+	must(t, os.WriteFile(filepath.Join(bin, "curl"), []byte(curl), 0o755))
+	mirror := terraformCommand + "_0.0.0-snapshot_mirror.tar" // a reader has this file already
+	must(t, os.Symlink(filepath.Join(dir, mirror), filepath.Join(work, mirror)))
+	said := ""
+	for _, block := range blocks {
+		script := strings.NewReplacer("0.1.0", strings.TrimPrefix(snapshotVersion, "v"), "linux_amd64",
+			host.OS+"_"+host.Arch).Replace(string(block[1]))
+		c := exec.Command("bash", "-euo", "pipefail", "-c", script)
+		c.Dir = work
+		c.Env = append(os.Environ(), "HOME="+home, "DIST="+dir, "PATH="+bin+":"+os.Getenv("PATH"))
+		out, err := output(c)
+		must(t, err)
+		said += string(out)
+	}
+	for _, want := range []string{"sluice " + snapshotVersion + " commit ", archiveOfProvider(host) + "\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in\n%s", want, said)
+		}
+	}
+}
+
+func archiveOfProvider(host Platform) string {
+	return fmt.Sprintf("%s_0.0.0-snapshot_%s_%s.zip", terraformCommand, host.OS, host.Arch)
 }
 
 func imageFor(dir, arch string) (v1.Image, error) {
