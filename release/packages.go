@@ -62,7 +62,8 @@ func (r *Release) writePackage(d *dist, b Binary, format string) error {
 	if info.Target = packager.ConventionalFileName(info); info.Target == "" {
 		return fmt.Errorf("the package has no name")
 	}
-	name := info.Target
+	// In the names of prereleases nfpm has a tilde, which GitHub replaces in the names of files.
+	name := strings.ReplaceAll(info.Target, "~", "-")
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
 		return err
 	}

@@ -133,6 +133,18 @@ func TestFilesOfARelease(t *testing.T) {
 	}
 }
 
+// GitHub keeps these characters in the names of files, and replaces others: checksums.txt would name other files.
+func TestNamesOfAPrerelease(t *testing.T) {
+	r, dir := small(t), t.TempDir()
+	r.Version = "v1.2.3-rc.1"
+	must(t, r.writePackages(&dist{dir: dir}))
+	want := []string{"sluice-1.2.3-rc.1-1.aarch64.rpm", "sluice-1.2.3-rc.1-1.x86_64.rpm", "sluice_1.2.3-rc.1_amd64.deb",
+		"sluice_1.2.3-rc.1_arm64.deb", "sluice_1.2.3_rc.1_aarch64.apk", "sluice_1.2.3_rc.1_x86_64.apk"}
+	if got := sortedNames(readAll(t, dir)); !slices.Equal(got, want) {
+		t.Errorf("the packages are %v", got)
+	}
+}
+
 // checksums.txt has every other file, in the form that sha256sum -c reads.
 func TestChecksums(t *testing.T) {
 	all := readAll(t, smallFiles(t))
