@@ -51,6 +51,7 @@ type Application struct {
 
 	Name    string // empty if the file gives none
 	Region  string // only sluice.yaml and ecspresso's files have one
+	Role    string // ARN of a role to assume; only sluice.yaml has one
 	Cluster string // name or ARN; from the application file, otherwise from the service definition
 	Labels  map[string]string
 

@@ -31,7 +31,7 @@ func (c *checker) addKeyProblem(e definition.Entry, format string, args ...any) 
 
 // checkValue compares a value with a shape. A missing value is no problem here.
 func (c *checker) checkValue(n *definition.Node, s shape, path string) {
-	if n.Kind == definition.Null {
+	if n.Kind == definition.Null || n.IsUnset() {
 		return
 	}
 	switch s.kind {
@@ -45,6 +45,8 @@ func (c *checker) checkValue(n *definition.Node, s shape, path string) {
 		c.checkStages(n, path)
 	case plugins:
 		c.checkPlugins(n, path)
+	case named:
+		c.checkNamed(n, s, path)
 	case choice:
 		c.checkChoice(n, s, path)
 	case word:
@@ -65,7 +67,7 @@ func (c *checker) checkValue(n *definition.Node, s shape, path string) {
 
 // checkKind refuses a node of another kind.
 func (c *checker) checkKind(n *definition.Node, want definition.NodeKind, path string) bool {
-	if n.Kind == want {
+	if n.Kind == want || want == definition.Bool && n.IsFlag() {
 		return true
 	}
 	advice := ""

@@ -13,6 +13,7 @@ type Files struct {
 
 	task, service *evaluatedText
 	serviceName   string
+	vars          definition.Variables // nil: the files have none
 }
 
 // evaluatedText is the text of a definition, and the name under which problems report it.
@@ -30,7 +31,7 @@ func (f *Files) TaskJSON() ([]byte, error) {
 	if f.task == nil {
 		return nil, f.Problems
 	}
-	task, problems, err := definition.ReadTask(f.task.shown, f.task.data)
+	task, problems, err := definition.ReadTask(f.task.shown, f.task.data, f.vars)
 	if err == nil {
 		err = definition.JoinProblems(problems)
 	}
@@ -48,7 +49,7 @@ func (f *Files) ServiceJSON() ([]byte, error) {
 	if f.service == nil {
 		return nil, f.Problems
 	}
-	service, problems, err := definition.ReadService(f.service.shown, f.service.data, f.serviceName)
+	service, problems, err := definition.ReadService(f.service.shown, f.service.data, f.serviceName, f.vars)
 	if err == nil {
 		err = definition.JoinProblems(problems)
 	}

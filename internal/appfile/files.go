@@ -46,7 +46,7 @@ func (l *loader) decodeTask(at *definition.Node, name, what string) (*definition
 	if text == nil {
 		return nil, nil
 	}
-	task, err := validate.LoadTask(text.shown, text.data)
+	task, err := validate.LoadTask(text.shown, text.data, l.vars)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
@@ -70,7 +70,7 @@ func (l *loader) decodeService(at *definition.Node, name, what string) (*definit
 	if text == nil {
 		return nil, nil
 	}
-	service, err := validate.LoadNamedService(text.shown, text.data, l.serviceName)
+	service, err := validate.LoadNamedService(text.shown, text.data, l.serviceName, l.vars)
 	if err != nil {
 		l.others = append(l.others, err)
 	}

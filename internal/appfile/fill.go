@@ -30,7 +30,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	input := ecs.Get("input")
 
 	app.Name = values.Text(spec.Get("name"))
-	app.Region = values.Text(spec.Get("region"))
+	app.Region, app.Role = values.Text(spec.Get("region")), values.Text(spec.Get("role"))
 	app.Labels = values.Map(spec.Get("labels"))
 	app.Timeout = values.SpanOr(spec.Get("timeout"), DefaultTimeout)
 	app.ProgressDeadline = values.SpanOr(spec.Get("progressDeadline"),
@@ -67,6 +67,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	l.fillAutoRollback(spec, input)
 	l.fillPipeline(spec)
 	l.loadDefinitions(spec, input)
+	l.fillCount(spec.Get("desiredCount"))
 	l.fillCluster(spec.Get("cluster"))
 	l.checkTargetGroups(input.Get("targetGroups"))
 	l.checkWaits(spec.Get("pipeline").Get("stages"))

@@ -56,6 +56,7 @@ const (
 	request                 // fields of AWS's RunTask request
 	stages                  // the stages of a pipeline
 	plugins                 // PipeCD v1's map of plugins
+	named                   // a map of names to objects
 )
 
 // shape describes the value that a key takes, in detail.
@@ -65,7 +66,7 @@ type shape struct {
 	single   []string      // keys of an object of which at most one is given
 	one      bool          // an object has exactly one entry
 	complete [][]string    // an object has all keys of one of these sets
-	of       *shape        // of a list
+	of       *shape        // of a list, or of a map of names
 	min, max int64         // of a whole number, a percent or a delay; min is the least length of a text
 	words    []string      // of a choice
 	refused  []refusedWord // words of a choice that are refused with a sentence

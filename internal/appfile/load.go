@@ -26,6 +26,10 @@ type Evaluator interface {
 	Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error)
 	// LookupEnv returns an environment variable that is set and not empty.
 	LookupEnv(name string) (value string, ok bool)
+	// Variable returns a variable of a sluice.yaml that the caller gives and that is not empty.
+	Variable(name string) (value string, ok bool)
+	// EnvironmentName returns the environment of a sluice.yaml that the caller has chosen; empty: none.
+	EnvironmentName() string
 	// StartPlugins removes the functions of plugins, for files with lookups in a Region of AWS.
 	StartPlugins(region string)
 	// AddState adds the functions of a Terraform state, whose names begin with the prefix.
@@ -100,7 +104,14 @@ func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*F
 		return nil, err
 	}
 	l.src.HideSecrets()
+	l.from, l.implied = from, implied
+	if from != nil {
+		l.environment = from.EnvironmentName()
+	}
 	l.loadApplication()
+	if l.unchosen != nil {
+		return nil, l.unchosen
+	}
 	if implied {
 		l.implyAccess()
 		l.app.Notes = append(l.app.Notes, "there is no application file, so there is no pipeline: sluice init writes one")
@@ -113,7 +124,7 @@ func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*F
 		problems = definition.FlattenErrors(problems)
 	}
 	return &Files{Application: l.app, Problems: problems, task: l.taskText, service: l.serviceText,
-		serviceName: l.serviceName}, nil
+		serviceName: l.serviceName, vars: l.vars}, nil
 }
 
 // nextForFolder says what to do about a folder without an application file, or with several.
@@ -135,6 +146,11 @@ type loader struct {
 	providersFile *ProvidersFile // nil: none is given
 	// serviceName is the name that the application file gives the service; empty: its definition does.
 	serviceName string
+	from        Evaluator            // nil: the caller gives nothing
+	implied     bool                 // there is no application file
+	vars        definition.Variables // nil: the files have none
+	environment string               // of sluice.yaml; empty: none is chosen
+	unchosen    *definition.Problem  // why no environment is chosen; nil: it is, or there are none
 	// taskText and serviceText are the definitions after their evaluation; nil: they are not read.
 	taskText, serviceText *evaluatedText
 
@@ -160,9 +176,18 @@ func (l *loader) loadApplication() {
 		return
 	}
 	l.app.Format = format
+	switch {
+	case format == Sluice && !l.implied:
+		l.useVariables(l.chooseEnvironment(root))
+	case l.environment != "":
+		l.refuseEnvironment(nil)
+	}
 	path := "spec"
 	if format == Sluice || format == Ecspresso {
 		path = ""
+	}
+	if l.unchosen != nil {
+		return
 	}
 	c := &checker{src: l.src, format: format}
 	c.checkObject(spec, specShape(format), path)

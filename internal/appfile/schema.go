@@ -74,6 +74,8 @@ func schemaOf(s shape, f Format) jsonschema.Schema {
 		return jsonschema.Schema{"type": []string{"array", "null"}, "items": stageSchema(f)}
 	case plugins:
 		return pluginsSchema(f)
+	case named:
+		return jsonschema.Schema{"type": []string{"object", "null"}, "additionalProperties": schemaOf(*s.of, f)}
 	case choice:
 		return jsonschema.Nullable(jsonschema.Schema{"type": "string", "enum": s.words})
 	case request:

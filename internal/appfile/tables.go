@@ -45,6 +45,12 @@ func specShape(f Format) shape {
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
 			honouredKey("region", shape{kind: text}, "The AWS Region. --region overrides it."),
+			honouredKey("role", shape{kind: text}, "ARN of a role to assume. --assume-role overrides it."),
+			honouredKey("variables", shape{kind: labels},
+				"Values of the variables ${NAME} of this file and of its definitions. --set, the environment and --env-file "+
+					"override them."),
+			honouredKey("desiredCount", shape{kind: integer, max: mostTasks},
+				"The desired count, instead of the service definition's. --tasks overrides it."),
 			honouredKey("cluster", shape{kind: text},
 				"The cluster, by name or ARN, if the service definition has no cluster."),
 			honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
@@ -54,6 +60,9 @@ func specShape(f Format) shape {
 			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence),
 			honouredKey("onUnhealthyRoute", unhealthyRouteShape(), unhealthyRouteSentence))
 		keys = append(keys, codeDeployKeys()...)
+		keys = append(keys, honouredKey("environments", shape{kind: named, of: &shape{kind: object,
+			keys: environmentKeys(keys)}}, "Keys of this file by the name of an environment, such as prod. --env selects "+
+			"one: its keys replace those of the file, and its variables are added."))
 	}
 	return shape{kind: object, keys: append(keys, providerKeys(f)...)}
 }

@@ -16,6 +16,20 @@ type decoder struct {
 	problems []*Problem
 }
 
+// newDecoder parses a file and replaces its variables; vars is nil if it has none.
+func newDecoder(file string, data []byte, vars Variables) (*decoder, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	src.HideSecrets()
+	d := &decoder{src: src}
+	if vars != nil {
+		d.problems = src.Interpolate(vars)
+	}
+	return d, nil
+}
+
 func (d *decoder) addProblem(p *Problem) { d.problems = append(d.problems, p) }
 
 // rootOptions is how the outermost struct differs from nested ones.
@@ -249,6 +263,9 @@ func (d *decoder) requireKind(n *Node, kind NodeKind, where, what string) bool {
 }
 
 func (d *decoder) decodeScalar(n *Node, v reflect.Value, where string) {
+	if n.unset {
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		d.decodeText(n, v, where)
@@ -292,7 +309,7 @@ func (d *decoder) addBadChoice(n *Node, where string, known []string) {
 }
 
 func (d *decoder) decodeBool(n *Node, v reflect.Value, where string) {
-	if n.Kind == Bool {
+	if n.IsFlag() {
 		v.SetBool(n.Text == "true")
 		return
 	}
@@ -314,7 +331,7 @@ func (d *decoder) decodeBool(n *Node, v reflect.Value, where string) {
 func (d *decoder) decodeInteger(n *Node, v reflect.Value, where string) {
 	i, ok := n.Int()
 	switch {
-	case n.Kind != Number:
+	case !n.IsNumber():
 		p := d.src.At(n, "%s is a whole number, and this is %s", where, n.Kind)
 		if p.Next = "write a whole number"; isDigits(n.Text) {
 			p.Next = fmt.Sprintf("write %s without quotes", n.Text)

@@ -97,6 +97,16 @@ func (s *Service) WithAnyCount() *Service {
 	return &out
 }
 
+// WithCount returns the definition with another desired count.
+func (s *Service) WithCount(n int32) *Service {
+	in := *s.Input
+	in.DesiredCount = &n
+	out := *s
+	out.Input, out.Given = &in, maps.Clone(s.Given)
+	out.Given["desiredCount"] = true
+	return &out
+}
+
 func (s *Service) dropMember(name string, clear func()) {
 	delete(s.Given, name)
 	clear()

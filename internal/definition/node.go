@@ -34,6 +34,8 @@ type Node struct {
 
 	number any   // int64, uint64 or float64
 	origin *Node // the node that an alias refers to
+	varies bool  // the text comes from a variable
+	unset  bool  // it names a variable that is not set, which is a problem
 }
 
 // Entry is one key of a map.

@@ -11,7 +11,7 @@ import (
 // returns it, wrapped or not. file appears only in errors. It returns all problems together, in the
 // order of the file, as joined [*Problem]s.
 func DecodeService(file string, data []byte) (*Service, error) {
-	service, problems, err := ReadService(file, data, "")
+	service, problems, err := ReadService(file, data, "", nil)
 	if err == nil {
 		err = JoinProblems(problems)
 	}
@@ -23,13 +23,12 @@ func DecodeService(file string, data []byte) (*Service, error) {
 
 // ReadService is DecodeService for a caller that searches for further problems, as [ReadTask] is
 // DecodeTask. name is the service's name if the definition gives none; empty: the definition has to.
-func ReadService(file string, data []byte, name string) (*Service, []*Problem, error) {
-	src, err := Parse(file, data)
+func ReadService(file string, data []byte, name string, vars Variables) (*Service, []*Problem, error) {
+	d, err := newDecoder(file, data, vars)
 	if err != nil {
 		return nil, nil, err
 	}
-	src.HideSecrets()
-	d := &decoder{src: src}
+	src := d.src
 	in := &awsecs.CreateServiceInput{}
 	body := d.serviceBody()
 	if body == nil {

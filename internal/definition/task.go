@@ -11,7 +11,7 @@ import (
 // DescribeTaskDefinition returns it, wrapped or not. file appears only in errors. It returns all
 // problems together, in the order of the file, as joined [*Problem]s.
 func DecodeTask(file string, data []byte) (*Task, error) {
-	task, problems, err := ReadTask(file, data)
+	task, problems, err := ReadTask(file, data, nil)
 	if err == nil {
 		err = JoinProblems(problems)
 	}
@@ -22,14 +22,14 @@ func DecodeTask(file string, data []byte) (*Task, error) {
 }
 
 // ReadTask is DecodeTask for a caller that searches for further problems: it returns the problems,
-// and the part of the task that it could decode. Its error is about the syntax of the file.
-func ReadTask(file string, data []byte) (*Task, []*Problem, error) {
-	src, err := Parse(file, data)
+// and the part of the task that it could decode. vars are the variables of the file; nil: it has none. The error is
+// about the syntax of the file.
+func ReadTask(file string, data []byte, vars Variables) (*Task, []*Problem, error) {
+	d, err := newDecoder(file, data, vars)
 	if err != nil {
 		return nil, nil, err
 	}
-	src.HideSecrets()
-	d := &decoder{src: src}
+	src := d.src
 	in := &awsecs.RegisterTaskDefinitionInput{}
 	body := d.decodeTaskDefinition(in)
 	return &Task{Input: in, File: file, Text: FileText{src, body}}, d.problems, nil

@@ -44,7 +44,8 @@ var layerTable = []layerRow{
 	{pkg: "internal/filekind", layer: 0},
 	{pkg: "internal/buildinfo", layer: 0, free: true}, // the linker sets its variables
 
-	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
+	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml,
+		"github.com/compose-spec/compose-go/v2/template"}},
 	{pkg: "internal/definition/appspec", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition"}},
 	{pkg: "internal/validate", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},

@@ -20,6 +20,7 @@ type Plan struct {
 	Application string          `json:"application"`
 	Account     string          `json:"account"`
 	Region      string          `json:"region"`
+	Role        string          `json:"role,omitempty"` // that the files let sluice assume
 	Cluster     string          `json:"cluster"` // name
 	Service     string          `json:"service"`
 	Access      sluice.Access   `json:"access"`

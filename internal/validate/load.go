@@ -10,8 +10,8 @@ import (
 
 // LoadTask reads a task definition as [definition.DecodeTask] does, for a file that AWS has not
 // seen: values that AWS refuses are problems too.
-func LoadTask(file string, data []byte) (*definition.Task, error) {
-	task, problems, err := definition.ReadTask(file, data)
+func LoadTask(file string, data []byte, vars definition.Variables) (*definition.Task, error) {
+	task, problems, err := definition.ReadTask(file, data, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +37,12 @@ func LoadTask(file string, data []byte) (*definition.Task, error) {
 // LoadService reads a service definition as [definition.DecodeService] does, for a file that AWS
 // has not seen: values that AWS refuses are problems too.
 func LoadService(file string, data []byte) (*definition.Service, error) {
-	return LoadNamedService(file, data, "")
+	return LoadNamedService(file, data, "", nil)
 }
 
 // LoadNamedService is LoadService for a definition whose name may be given elsewhere.
-func LoadNamedService(file string, data []byte, name string) (*definition.Service, error) {
-	service, problems, err := definition.ReadService(file, data, name)
+func LoadNamedService(file string, data []byte, name string, vars definition.Variables) (*definition.Service, error) {
+	service, problems, err := definition.ReadService(file, data, name, vars)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type constraint struct {
 // checkModel compares a node with AWS's model and with the documented limits. where is the path
 // without indices.
 func (c *checker) checkModel(n *definition.Node, t reflect.Type, where string) {
-	if !isGiven(n) {
+	if !isGiven(n) || n.IsUnset() {
 		return
 	}
 	switch t.Kind() {
@@ -48,13 +48,17 @@ func (c *checker) checkStruct(n *definition.Node, t reflect.Type, where string) 
 		return // the decoder reports it
 	}
 	for _, e := range n.Entries {
+		if e.Value.IsUnset() {
+			continue
+		}
 		f, ok := t.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, e.Key) })
 		if !ok || !f.IsExported() {
 			continue
 		}
 		path := joinPath(where, strings.ToLower(f.Name[:1])+f.Name[1:])
-		c.checkConstraint(e.Value, t.Name(), f.Name, path)
-		c.checkModel(e.Value, f.Type, path)
+		v := e.Value.For(f.Type)
+		c.checkConstraint(v, t.Name(), f.Name, path)
+		c.checkModel(v, f.Type, path)
 	}
 	if where == "" {
 		return // the decoder requires the members of the definition itself

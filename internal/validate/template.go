@@ -27,7 +27,7 @@ func (c *checker) refuseTemplate(n *definition.Node, where string) bool {
 	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") && !angleBrackets.MatchString(n.Text) {
 		return false
 	}
-	c.addProblem(n, "write the value, or render the file first",
+	c.addProblem(n, "write the value, or render the file first; with a sluice.yaml, ${NAME} is a variable",
 		"%s is a template that was not rendered; sluice deploys files as they are", where)
 	return true
 }

@@ -38,7 +38,7 @@ containerDefinitions:
 // What AWS accepts is accepted.
 func TestValidDefinitionsAreAccepted(t *testing.T) {
 	for name, text := range map[string]string{"described": described, "bridge": bridge} {
-		if _, err := LoadTask(name, []byte(text)); err != nil {
+		if _, err := LoadTask(name, []byte(text), nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestRefusedTaskDefinitions(t *testing.T) {
 		if !strings.Contains(bridge, c.from) {
 			t.Fatalf("no %s", c.from)
 		}
-		_, err := LoadTask("f", []byte(strings.Replace(bridge, c.from, c.to, 1)))
+		_, err := LoadTask("f", []byte(strings.Replace(bridge, c.from, c.to, 1)), nil)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.to, err)
@@ -102,7 +102,7 @@ func TestContainersThatWaitForEachOther(t *testing.T) {
 	_, err := LoadTask("f", []byte("family: web\nmemory: 512\ncontainerDefinitions:\n"+
 		"  - {name: a, image: x, dependsOn: [{containerName: b, condition: START}]}\n"+
 		"  - {name: b, image: x, dependsOn: [{containerName: c, condition: START}]}\n"+
-		"  - {name: c, image: x, dependsOn: [{containerName: a, condition: START}]}\n"))
+		"  - {name: c, image: x, dependsOn: [{containerName: a, condition: START}]}\n"), nil)
 	if err == nil || strings.Count(err.Error(), "wait for each other") < 1 {
 		t.Errorf("got %v", err)
 	}
@@ -142,7 +142,7 @@ func TestRefusedServiceDefinitions(t *testing.T) {
 func TestDefinitionsThatNeedARole(t *testing.T) {
 	const text = "family: web\nrequiresCompatibilities: [FARGATE]\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" +
 		"containerDefinitions: [{name: web, image: x}]\n"
-	task, err := LoadTask("t", []byte(text))
+	task, err := LoadTask("t", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTaskDefinitionOfAServiceOnFargate(t *testing.T) {
 		"family: web\nrequiresCompatibilities: [EC2]\nnetworkMode: awsvpc\n" + container: "does not have FARGATE",
 		"family: web\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" + container:          "",
 	} {
-		task, err := LoadTask("t", []byte(text))
+		task, err := LoadTask("t", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

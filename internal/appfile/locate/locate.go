@@ -93,11 +93,7 @@ func listCandidates(fsys fs.FS, dir string) ([]string, error) {
 	if i := slices.Index(found, "app.pipecd.yaml"); i > 0 {
 		found = slices.Insert(slices.Delete(found, i, i+1), 0, "app.pipecd.yaml")
 	}
-	for _, e := range entries {
-		if !e.IsDir() && e.Name() == "sluice.yaml" {
-			found = append(found, e.Name())
-		}
-	}
+	found = append(found, sluiceFiles(entries)...)
 	for _, name := range ecspressoFiles() {
 		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == name }) {
 			return append(found, name), nil
@@ -107,6 +103,20 @@ func listCandidates(fsys fs.FS, dir string) ([]string, error) {
 }
 
 // isFile reports whether a name is a file and not a folder.
+// sluiceFiles returns sluice.yaml, or without it the files of environments, such as sluice.prod.yaml.
+func sluiceFiles(entries []fs.DirEntry) (found []string) {
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+		case e.Name() == "sluice.yaml":
+			return []string{e.Name()}
+		case strings.HasPrefix(e.Name(), "sluice.") && strings.HasSuffix(e.Name(), ".yaml"):
+			found = append(found, e.Name())
+		}
+	}
+	return found
+}
+
 func isFile(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)
 	return err == nil && !info.IsDir()

@@ -21,6 +21,10 @@ import (
 type Environment struct {
 	// Lookup returns an environment variable that is set and not empty. Nil: there is none.
 	Lookup func(name string) (value string, ok bool)
+	// Variables returns a variable of a sluice.yaml that is set and not empty. Nil: there is none.
+	Variables func(name string) (value string, ok bool)
+	// Chosen is the environment of a sluice.yaml; empty: none is chosen.
+	Chosen string
 	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
 	ExtStr, ExtCode map[string]string
 
@@ -47,6 +51,17 @@ func (e Environment) LookupEnv(name string) (value string, ok bool) {
 	}
 	return e.Lookup(name)
 }
+
+// Variable returns a variable of a sluice.yaml that is set and not empty.
+func (e Environment) Variable(name string) (value string, ok bool) {
+	if e.Variables == nil {
+		return "", false
+	}
+	return e.Variables(name)
+}
+
+// EnvironmentName returns the environment of a sluice.yaml that was chosen, or "".
+func (e Environment) EnvironmentName() string { return e.Chosen }
 
 // MemoryError is an evaluation that needs more memory than Limit, in bytes.
 type MemoryError struct{ Limit uint64 }

@@ -48,7 +48,7 @@ func IsGiven(n *definition.Node) bool {
 
 // FlagOr returns a flag, or other if it is not given.
 func FlagOr(n *definition.Node, other bool) bool {
-	if n == nil || n.Kind != definition.Bool {
+	if n == nil || !n.IsFlag() {
 		return other
 	}
 	return n.Text == "true"
@@ -76,7 +76,7 @@ func Count(n *definition.Node) *int {
 
 // Number returns a finite number.
 func Number(n *definition.Node) (float64, bool) {
-	if n == nil || n.Kind != definition.Number {
+	if n == nil || !n.IsNumber() {
 		return 0, false
 	}
 	x, ok := n.Float()
@@ -91,7 +91,7 @@ func Percent(n *definition.Node) (int, bool) {
 	if n == nil {
 		return 0, false
 	}
-	if n.Kind == definition.Number {
+	if n.IsNumber() {
 		i, ok := n.Int()
 		return int(i), ok
 	}

@@ -125,7 +125,7 @@ func (p *program) openFamily(ctx context.Context, path string) (*family, error) 
 	if err != nil {
 		return nil, err
 	}
-	a, _, err := p.OpenAccount(ctx, app.Region)
+	a, _, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (p *program) runDelete(ctx context.Context, path string, o deleteFlags) err
 		return &sluice.Error{Op: "delete the service", Resource: app.File,
 			Err: errors.New("the application is a standalone task, and has no service"), Next: "name an application with a service"}
 	}
-	a, c, err := p.OpenAccount(ctx, app.Region)
+	a, c, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return err
 	}

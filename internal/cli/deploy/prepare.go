@@ -117,7 +117,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 	}
 	defer p.ShowCalls()()
 	out := &preparedPlan{app: app, options: o.Options, idles: o.idles, findLost: p.findLostClaim}
-	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
+	if out.account, out.clock, err = p.OpenAccountOf(ctx, app); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
 	}
 	if err := stage.CheckGates(ctx, app, p.OutsideAWS(out.account)); err != nil {

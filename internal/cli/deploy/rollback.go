@@ -123,6 +123,7 @@ type rollbackRun struct {
 	options rollbackOptions
 
 	ecspresso bool             // the format of the files
+	role      string           // that the files let sluice assume
 	replaced  replacedRevision // by the rollback
 }
 
@@ -186,7 +187,7 @@ func (r *rollbackRun) targetService() (of journal.Filter, region string, err err
 	case err != nil || app.Service == nil:
 		return of, "", err
 	}
-	r.ecspresso = app.Format == appfile.Ecspresso
+	r.ecspresso, r.role = app.Format == appfile.Ecspresso, app.Role
 	return journal.Filter{Cluster: session.ClusterName(app), Service: *app.Service.Input.ServiceName, Region: app.Region},
 		app.Region, nil
 }
@@ -370,7 +371,7 @@ func (r *rollbackRun) prepareReturn(ctx context.Context, of journal.Filter, regi
 	nothing string, err error) {
 	defer r.program.ShowCalls()()
 	pre = &preparedPlan{filter: of, revision: to, returnPlan: &history.Return{}, returnEvents: r.options.events}
-	if pre.account, pre.clock, err = r.program.OpenAccount(ctx, region); err != nil {
+	if pre.account, pre.clock, err = r.program.OpenAccount(ctx, region, r.role); err != nil {
 		return nil, "", err
 	}
 	err = pre.readAndPlan(ctx)

@@ -52,7 +52,7 @@ twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.
 		},
 	}
 	at.Register(c)
-	o.registerRunFlags(c.Flags())
+	o.registerRunFlags(p.Session, c.Flags())
 	session.RegisterNoWait(c.Flags(), &noWait, "exit after ECS has started the tasks")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
 	return c
@@ -106,7 +106,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	}
 	defer p.ShowCalls()()
 	out := &preparedPlan{app: app}
-	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
+	if out.account, out.clock, err = p.OpenAccountOf(ctx, app); err != nil {
 		return nil, err
 	}
 	if err := o.definitions.ReplaceIn(ctx, out.account, app); err != nil {

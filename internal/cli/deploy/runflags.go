@@ -17,22 +17,26 @@ import (
 
 // runFlags are the flags of sluice run.
 type runFlags struct {
-	count           *int
-	words           []string // after --
-	commands, env   []string
-	overrides, file string
-	tags            []string
-	watch           string
-	definitions     survey.LiveDefinitions
-	images          *session.ImageFlags
-	propagate       string
+	count *int
+	words []string // after --
+
+	chooseEnvironment func(name string) error
+	commands, env     []string
+	overrides, file   string
+	tags              []string
+	watch             string
+	definitions       survey.LiveDefinitions
+	images            *session.ImageFlags
+	propagate         string
 }
 
-func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
+func (o *runFlags) registerRunFlags(s *session.Session, f *pflag.FlagSet) {
+	o.chooseEnvironment = s.Flags.ChooseEnvironment
 	f.Var(countFlag{&o.count}, "count", "number of tasks (default: the file's runTask.count, or 1)")
 	f.StringArrayVar(&o.commands, "command", nil,
 		"`CONTAINER=COMMAND` instead of its own, as words separated by spaces or a JSON list; repeatable")
-	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` to set in its environment; repeatable")
+	f.Var(runEnvFlag{o}, "env",
+		"`CONTAINER=NAME=VALUE` to set in its environment; repeatable. Without =: the environment of sluice.yaml")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
 	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides: JSON, YAML or Jsonnet, also with templates")
 	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` as tags of the tasks; repeatable")
@@ -42,6 +46,21 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.Var(runUntilFlag{}, "wait-until", "stopped: sluice always waits for the end of the tasks, except with --no-wait")
 	registerTaskSource(f, &o.definitions)
 	o.images = session.RegisterImages(f)
+}
+
+// runEnvFlag is the flag --env of sluice run: a variable of a container, or the environment of sluice.yaml.
+type runEnvFlag struct{ to *runFlags }
+
+func (f runEnvFlag) String() string { return "" }
+
+func (f runEnvFlag) Type() string { return "variable" }
+
+func (f runEnvFlag) Set(s string) error {
+	if strings.Contains(s, "=") {
+		f.to.env = append(f.to.env, s)
+		return nil
+	}
+	return f.to.chooseEnvironment(s)
 }
 
 // runUntilFlag is the flag --wait-until of ecspresso.

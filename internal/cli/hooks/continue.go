@@ -88,7 +88,7 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 	if app.Format == appfile.Ecspresso && !hasTimeout {
 		o.timeout = app.Timeout
 	}
-	a, c, err := p.OpenAccount(ctx, app.Region)
+	a, c, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (p *program) runAppSpec(ctx context.Context, path, of string, live survey.L
 			Err:  errors.New("the application is a standalone task, and CodeDeploy deploys only services"),
 			Next: "set input.serviceDefinitionFile"}
 	}
-	a, _, err := p.OpenAccount(ctx, app.Region)
+	a, _, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func chooseGates(app *appfile.Application, names []string) ([]appfile.PlacedGate
 // openPast returns where the metrics of the gates are.
 func (p *program) openPast(ctx context.Context, app *appfile.Application, all []appfile.PlacedGate,
 	since time.Duration) (from gates.Past, err error) {
-	a, c, err := p.OpenAccount(ctx, app.Region)
+	a, c, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return from, err
 	}

@@ -132,7 +132,7 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 // deployment in the journal, or of its PRIMARY task set.
 func (p *program) readServiceStatus(ctx context.Context, j *journal.Journal, of session.Service, events int) (*ServiceReport,
 	error) {
-	a, c, err := p.OpenAccount(ctx, "")
+	a, c, err := p.OpenAccount(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path st
 	case err != nil:
 		return nil, false, err
 	}
-	a, c, err := p.OpenAccount(ctx, app.Region)
+	a, c, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return nil, false, err
 	}

@@ -75,11 +75,11 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) err
 		return err
 	}
 	defer p.ShowCalls()()
-	a, c, err := p.OpenAccount(ctx, app.Region)
+	a, c, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
 		return err
 	}
-	from, err := p.verifyReads(ctx, a)
+	from, err := p.verifyReads(ctx, a, app.Role)
 	if err != nil {
 		return err
 	}
@@ -113,13 +113,13 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) err
 }
 
 // verifyReads returns the clients that read. Without valid credentials it returns an error: then nothing could be read.
-func (p *program) verifyReads(ctx context.Context, a *account.Account) (verify.AWS, error) {
+func (p *program) verifyReads(ctx context.Context, a *account.Account, role string) (verify.AWS, error) {
 	id, err := a.ID(ctx)
 	if err != nil {
 		return verify.AWS{}, err
 	}
 	return verify.Open(a, id, func(ctx context.Context, region string) (signedread.Reader, error) {
-		other, err := p.OpenAccountIn(ctx, region)
+		other, err := p.OpenAccountIn(ctx, region, role)
 		return signedread.Reader{Sender: other}, err
 	}), nil
 }

@@ -24,7 +24,7 @@ import (
 )
 
 type waitOptions struct {
-	region         string // of the application; empty: that of the session
+	region, role   string // of the application; empty: those of the session
 	cluster        string
 	services       []string
 	definition     string
@@ -121,7 +121,7 @@ func (p *program) addApplication(o *waitOptions, path string, given, hasTimeout 
 			Err: errors.New("the application is a standalone task, and has no service"), Next: "run sluice status for its tasks"}
 	}
 	o.cluster = cmp.Or(o.cluster, session.ClusterName(app))
-	o.services, o.region = []string{*app.Service.Input.ServiceName}, app.Region
+	o.services, o.region, o.role = []string{*app.Service.Input.ServiceName}, app.Region, app.Role
 	if app.Format == appfile.Ecspresso && !hasTimeout {
 		o.timeout = app.Timeout
 	}
@@ -163,7 +163,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	if len(o.services) == 0 {
 		o.services = []string{""} // the deployment determines the service
 	}
-	a, c, err := p.OpenAccount(ctx, o.region)
+	a, c, err := p.OpenAccount(ctx, o.region, o.role)
 	if err != nil {
 		return err
 	}

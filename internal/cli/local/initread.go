@@ -47,7 +47,7 @@ func (r *initRun) ecspressoFiles(files []initFile, setup replica.Setup) ([]initF
 
 // readFamily reads a task definition.
 func (r *initRun) readFamily(ctx context.Context) (files []initFile, s replica.Setup, err error) {
-	a, _, err := r.OpenAccount(ctx, "")
+	a, _, err := r.OpenAccount(ctx, "", "")
 	if err != nil {
 		return nil, s, err
 	}
@@ -70,7 +70,7 @@ func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err erro
 	data, err := fs.ReadFile(files, named(replica.TaskFile))
 	var task *definition.Task
 	if err == nil {
-		task, err = validate.LoadTask(named(replica.TaskFile), data)
+		task, err = validate.LoadTask(named(replica.TaskFile), data, nil)
 	}
 	if err != nil {
 		return s, explainMissing(dir, replica.TaskFile, err)
@@ -102,7 +102,7 @@ func explainMissing(dir, name string, err error) error {
 
 // readService reads the running service.
 func (r *initRun) readService(ctx context.Context) (files []initFile, s replica.Setup, notes []string, err error) {
-	a, _, err := r.OpenAccount(ctx, "")
+	a, _, err := r.OpenAccount(ctx, "", "")
 	if err != nil {
 		return nil, s, nil, err
 	}

@@ -181,7 +181,7 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 		c.World, err = shape.FromFiles(app)
 		return c, app, err
 	}
-	account, clock, err := r.OpenAccount(ctx, app.Region)
+	account, clock, err := r.OpenAccountOf(ctx, app)
 	if err != nil {
 		return c, nil, err
 	}

@@ -110,7 +110,7 @@ func (p *program) findWorld(ctx context.Context, l simSource) (*replica.World, e
 		}
 		cluster, service, region = session.ClusterName(app), *app.Service.Input.ServiceName, app.Region
 	}
-	a, _, err := p.OpenAccount(ctx, region)
+	a, _, err := p.OpenAccount(ctx, region, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -11,25 +12,34 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// openedAccounts are the accounts that a session has opened, by Region.
+// openedAccounts are the accounts that a session has opened.
 type openedAccounts struct {
-	mu       sync.Mutex
-	byRegion map[string]*account.Account
-	limits   *account.Limits // of all of them
+	mu     sync.Mutex
+	opened map[accountPlace]*account.Account
+	limits *account.Limits // of all of them
 }
+
+// accountPlace is a Region, and the role that is assumed; empty: none.
+type accountPlace struct{ region, role string }
 
 func newOpenedAccounts() *openedAccounts {
-	return &openedAccounts{byRegion: map[string]*account.Account{}, limits: account.NewLimits()}
+	return &openedAccounts{opened: map[accountPlace]*account.Account{}, limits: account.NewLimits()}
 }
 
-// OpenAccount opens the AWS account in a Region. The flag --region overrides the argument.
-func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Account, clock.Clock, error) {
+// OpenAccountOf opens the AWS account of an application: in its Region, with its role. The flags override both.
+func (s *Session) OpenAccountOf(ctx context.Context, app *appfile.Application) (*account.Account, clock.Clock, error) {
+	return s.OpenAccount(ctx, app.Region, app.Role)
+}
+
+// OpenAccount opens the AWS account in a Region with a role; both may be empty. The flags override them.
+func (s *Session) OpenAccount(ctx context.Context, region, role string) (*account.Account, clock.Clock, error) {
 	c, scaled, err := s.OpenClock()
 	if err != nil {
 		return nil, nil, err
@@ -37,30 +47,31 @@ func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Acco
 	if s.Flags.Region != "" {
 		region = s.Flags.Region
 	}
-	a, err := s.openIn(ctx, region, c, scaled)
+	a, err := s.openIn(ctx, accountPlace{region, role}, c, scaled)
 	return a, c, err
 }
 
-// OpenAccountIn opens the AWS account in exactly that Region.
-func (s *Session) OpenAccountIn(ctx context.Context, region string) (*account.Account, error) {
+// OpenAccountIn opens the AWS account in exactly that Region, with a role that the flag overrides.
+func (s *Session) OpenAccountIn(ctx context.Context, region, role string) (*account.Account, error) {
 	c, scaled, err := s.OpenClock()
 	if err != nil {
 		return nil, err
 	}
-	return s.openIn(ctx, region, c, scaled)
+	return s.openIn(ctx, accountPlace{region, role}, c, scaled)
 }
 
-func (s *Session) openIn(ctx context.Context, region string, c clock.Clock, scaled bool) (*account.Account, error) {
+func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, scaled bool) (*account.Account, error) {
+	at.role = cmp.Or(s.Flags.role, at.role)
 	if s.accounts == nil {
 		s.accounts = newOpenedAccounts()
 	}
 	s.accounts.mu.Lock()
 	defer s.accounts.mu.Unlock()
-	if a := s.accounts.byRegion[region]; a != nil {
+	if a := s.accounts.opened[at]; a != nil {
 		return a, nil
 	}
 	a, err := account.Open(ctx, account.Config{
-		Region: region, Profile: s.Flags.profile, AssumeRole: s.Flags.role, EndpointURL: s.Flags.endpoint,
+		Region: at.region, Profile: s.Flags.profile, AssumeRole: at.role, EndpointURL: s.Flags.endpoint,
 		HTTPClient: s.Env.HTTPClient, Credentials: s.Env.Credentials, APIOptions: s.Env.APIOptions, Clock: c,
 		Jitter:    s.RandomFraction,
 		Limits:    s.accounts.limits,
@@ -74,7 +85,7 @@ func (s *Session) openIn(ctx context.Context, region string, c clock.Clock, scal
 		err = a.SpeedAllowed()
 	}
 	if err == nil {
-		s.accounts.byRegion[region] = a
+		s.accounts.opened[at] = a
 	}
 	return a, err
 }

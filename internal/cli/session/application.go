@@ -90,6 +90,9 @@ func (s *Session) readInTime(at ApplicationLocation, from *render.Environment,
 			panic(r.panic)
 		}
 		s.known.Add(from.Secrets()...)
+		if r.files != nil {
+			s.known.Add(r.files.Application.Secrets...)
+		}
 		return r.files, r.err
 	case <-time.After(limit):
 		return nil, &sluice.Error{Op: "evaluate the files", Resource: at.Name,

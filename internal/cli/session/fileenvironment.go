@@ -18,12 +18,15 @@ import (
 // fileFlags are the flags for what the files of an application may take from outside. Each has a variable of
 // ecspresso, which is used if the flag is not given.
 type fileFlags struct {
-	envFiles        []string // --envfile, or ECSPRESSO_ENVFILE
+	envFiles        []string // --env-file, --envfile, or ECSPRESSO_ENVFILE
 	extStr, extCode []string // --ext-str, --ext-code, or ECSPRESSO_EXT_STR, ECSPRESSO_EXT_CODE
+	set             []string // --set: variables of a sluice.yaml
+	environment     string   // --env: of a sluice.yaml
 }
 
-// FileEnvironment returns what the files of an application may take from outside: the variables of this
-// process and of the files that --envfile names, which come first, and the external variables of Jsonnet.
+// FileEnvironment returns what the files of an application may take from outside: the variables of this process and of
+// the files that --env-file names, and the external variables of Jsonnet. In ecspresso's files the variables of the files
+// come first. In a sluice.yaml those of --set do, and then those of this process, as in Docker Compose.
 func (s *Session) FileEnvironment() (*render.Environment, error) {
 	given := map[string]string{}
 	for _, file := range s.Env.orVariable(s.Flags.files.envFiles, "ECSPRESSO_ENVFILE", ",") {
@@ -33,19 +36,34 @@ func (s *Session) FileEnvironment() (*render.Environment, error) {
 		}
 		maps.Copy(given, vars)
 	}
-	from := &render.Environment{Bound: boundMemory(memoryLimit), Lookup: func(key string) (string, bool) {
-		if v, ok := given[key]; ok && v != "" {
+	set, err := parseSet(s.Flags.files.set)
+	if err != nil {
+		return nil, err
+	}
+	from := &render.Environment{Chosen: s.Flags.files.environment, Variables: func(name string) (string, bool) {
+		for _, get := range []func(string) (string, bool){lookupIn(set), s.Env.LookupEnv, lookupIn(given)} {
+			if v, ok := get(name); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}, Bound: boundMemory(memoryLimit), Lookup: func(key string) (string, bool) {
+		if v, ok := lookupIn(given)(key); ok {
 			return v, true
 		}
 		return s.Env.LookupEnv(key)
 	}}
-	var err error
 	from.ExtStr, err = parsePairs("--ext-str", s.Env.orVariable(s.Flags.files.extStr, "ECSPRESSO_EXT_STR", "\x00"))
 	if err != nil {
 		return nil, err
 	}
 	from.ExtCode, err = parsePairs("--ext-code", s.Env.orVariable(s.Flags.files.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
 	return from, err
+}
+
+// lookupIn returns the values of a map that are not empty.
+func lookupIn(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { return values[name], values[name] != "" }
 }
 
 // EvaluateFile evaluates the Jsonnet and the templates of a file that a flag names. Jsonnet imports from its folder.
@@ -81,7 +99,7 @@ func readEnvFile(file string, read func(string) ([]byte, error)) (map[string]str
 	data, err := read(file)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the environment file", Resource: file, Err: err,
-			Next: "give --envfile a file with lines NAME=value"}
+			Next: "give --env-file a file with lines NAME=value"}
 	}
 	vars, err := envparse.Parse(bytes.NewReader(data))
 	var at *envparse.ParseError
@@ -91,6 +109,20 @@ func readEnvFile(file string, read func(string) ([]byte, error)) (map[string]str
 			Next: "write the line as NAME=value, with quotes around a value that has blanks"}
 	}
 	return vars, err
+}
+
+// parseSet returns the variables of --set.
+func parseSet(values []string) (map[string]string, error) {
+	pairs := map[string]string{}
+	for _, pair := range values {
+		name, v, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, &sluice.Error{Op: "read the flags", Resource: "--set",
+				Err: fmt.Errorf("%q is not of the form NAME=value", pair), Next: "give --set NAME=value"}
+		}
+		pairs[name] = v
+	}
+	return pairs, nil
 }
 
 // parsePairs returns the pairs name=value of a flag, which a semicolon separates.

@@ -32,6 +32,10 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
 	set.BoolVar(&f.verbose, "verbose", false, "show ARNs in full")
+	set.StringArrayVar(&f.files.envFiles, "env-file", nil,
+		"`file` of variables for the application's files; repeatable")
+	set.StringArrayVar(&f.files.set, "set", nil, "a variable of sluice.yaml and its definitions, as `NAME=value`; repeatable")
+	set.StringVar(&f.files.environment, "env", "", "`name` of the environment of sluice.yaml, such as prod")
 	set.StringArrayVar(&f.files.envFiles, "envfile", nil,
 		"`file` of environment variables for templates (ecspresso's files)")
 	set.StringArrayVar(&f.files.extStr, "ext-str", nil, "external text of Jsonnet: `name=value`, several with ;")
@@ -126,4 +130,13 @@ func (w *ApplicationFlag) FilesPath(path string) string {
 		return "."
 	}
 	return path
+}
+
+// ChooseEnvironment chooses the environment of the files, for a command whose own flag --env hides the one of all commands.
+func (f *Flags) ChooseEnvironment(name string) error {
+	if f.files.environment != "" {
+		return errors.New("the environment is given twice")
+	}
+	f.files.environment = name
+	return nil
 }

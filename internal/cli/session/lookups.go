@@ -21,7 +21,7 @@ const maxFetched = 64 << 20
 // openLookups opens the account for the lookups of files. Files without lookups never call it.
 func (s *Session) openLookups(region string) (render.Remote, error) {
 	ctx := s.commandContext()
-	a, _, err := s.OpenAccount(ctx, region)
+	a, _, err := s.OpenAccount(ctx, region, "")
 	if err != nil {
 		return nil, err
 	}

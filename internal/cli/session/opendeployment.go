@@ -54,7 +54,7 @@ func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 	if err := s.checkEndpoint(ctx, d); err != nil {
 		return err
 	}
-	if t.Account, t.Clock, err = s.OpenAccount(ctx, d.Region); err != nil {
+	if t.Account, t.Clock, err = s.OpenAccount(ctx, d.Region, t.Plan.Role); err != nil {
 		return err
 	}
 	id, err := t.Account.ID(ctx)

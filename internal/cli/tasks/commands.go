@@ -36,7 +36,7 @@ func (p *program) open(ctx context.Context, path string) (*target, error) {
 	if of, isService := p.ServiceAt(path); isService {
 		t := &target{program: p, named: true}
 		var err error
-		if t.account, t.clock, err = p.OpenAccount(ctx, ""); err != nil {
+		if t.account, t.clock, err = p.OpenAccount(ctx, "", ""); err != nil {
 			return nil, err
 		}
 		t.service = ecs.Service{API: t.account.ECS(), Cluster: of.Cluster, Name: of.Name}
@@ -47,7 +47,7 @@ func (p *program) open(ctx context.Context, path string) (*target, error) {
 		return nil, err
 	}
 	t := &target{program: p}
-	if t.account, t.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
+	if t.account, t.clock, err = p.OpenAccountOf(ctx, app); err != nil {
 		return nil, err
 	}
 	t.service = ecs.Service{API: t.account.ECS(), Cluster: session.ClusterName(app)}

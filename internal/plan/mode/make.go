@@ -2,7 +2,6 @@ package mode
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -127,11 +126,8 @@ func withDesiredCount(app *appfile.Application, tasks *int) *appfile.Application
 	if tasks == nil {
 		return app
 	}
-	a, s, in := *app, *app.Service, *app.Service.Input
-	in.DesiredCount = aws.Int32(int32(*tasks))
-	s.Input, s.Given = &in, maps.Clone(s.Given)
-	s.Given["desiredCount"] = true
-	a.Service = &s
+	a := *app
+	a.Service = app.Service.WithCount(int32(*tasks))
 	return &a
 }
 
@@ -146,7 +142,7 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 		return nil, fmt.Errorf("service definition: %w", err)
 	}
 	p := &plan.Plan{
-		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region,
+		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region, Role: app.Role,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
 		AutoRollback: app.AutoRollback, Gates: app.Gates, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,

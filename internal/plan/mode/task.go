@@ -101,7 +101,7 @@ func newTaskPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, erro
 		return nil, fmt.Errorf("task definition: %w", err)
 	}
 	p := &plan.Plan{
-		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true,
+		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region, Role: app.Role, Standalone: true,
 		Access:  sluice.NoAccess,
 		Cluster: sluice.ARNName(app.Cluster), Service: plan.TaskGroup(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
