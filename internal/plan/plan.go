@@ -21,7 +21,7 @@ type Plan struct {
 	Account     string          `json:"account"`
 	Region      string          `json:"region"`
 	Role        string          `json:"role,omitempty"` // that the files let sluice assume
-	Cluster     string          `json:"cluster"` // name
+	Cluster     string          `json:"cluster"`        // name
 	Service     string          `json:"service"`
 	Access      sluice.Access   `json:"access"`
 	Controller  string          `json:"controller"`        // ECS, CODE_DEPLOY or EXTERNAL
