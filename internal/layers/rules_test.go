@@ -70,7 +70,7 @@ var layerTable = []layerRow{
 		also: []string{"internal/plan"}},
 	{pkg: "internal/plan/mode", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition", "internal/definition/appspec", "internal/appfile", "internal/plan",
-			"internal/plan/forecast", "internal/view"}},
+			"internal/plan/forecast", "internal/validate", "internal/view"}},
 	{pkg: "internal/plan/history", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition", "internal/appfile", "internal/plan", "internal/plan/mode"}},
 	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
