@@ -30,11 +30,11 @@ func refuseRouting(app *appfile.Application, live plan.AWSState, o Options, prob
 }
 
 // warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
-// tasks.
+// tasks. Without a pipeline nothing would be shifted anyway.
 func warnNoAccess(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	warnLostRegistry(p, app, live)
 	w := accessPathsOf(app, live)
-	if w.balancer {
+	if w.balancer && len(app.Pipeline) > 0 {
 		addWarning(p, "sluice shifts no traffic (access type NONE), but the service has a load balancer: requests "+
 			"reach new tasks of the primary as soon as they are healthy")
 	}
@@ -46,7 +46,7 @@ func warnNoAccess(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		addWarning(p, "sluice shifts no traffic (access type NONE), but the service has a service registry: callers "+
 			"of its name reach %s. To shift them, set accessType: SERVICE_DISCOVERY", who)
 	}
-	if w.connect {
+	if w.connect && len(app.Pipeline) > 0 {
 		addWarning(p, "sluice shifts no traffic (access type NONE), but callers use Service Connect: requests reach "+
 			"new tasks of the primary as soon as they are healthy")
 	}

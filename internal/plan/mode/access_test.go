@@ -32,6 +32,7 @@ func TestCallersOfAServiceWithoutAnAccessType(t *testing.T) {
 		"nobody does": {rollsOut, []string{noAccess, ungrouped}, live(), ""},
 		"a load balancer": {rollsOut, []string{noAccess}, live(),
 			"the service has a load balancer: requests reach new tasks of the primary"},
+		"a load balancer, without a pipeline": {"", []string{noAccess}, live(), ""},
 		"a load balancer in AWS": {rollsOut, []string{noAccess, ungrouped}, live(inService(cloudMap), inGroup),
 			"the service has a load balancer: requests reach new tasks of the primary"},
 		"a name, of task sets": {rollsOut, []string{noAccess, ungrouped, awsvpc, registered},
