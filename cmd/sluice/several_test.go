@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,22 +38,23 @@ services:
 
 func writeApplications(dir string, names []string) error {
 	files := map[string]string{"world.yaml": worldHead}
-	for _, n := range names {
+	for _, folder := range names {
+		n := path.Base(folder)
 		files["world.yaml"] += fmt.Sprintf(
 			"  - {name: %s, cluster: prod, controller: ECS, count: 2, breaker: true, image: sim/web:v1}\n", n)
-		files[n+"/sluice.yaml"] = "name: " + n + "\nregion: us-east-1\ncluster: prod\ninput:\n" +
+		files[folder+"/sluice.yaml"] = "name: " + n + "\nregion: us-east-1\ncluster: prod\ninput:\n" +
 			"  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml\n"
-		files[n+"/servicedef.yaml"] = "serviceName: " + n + "\nlaunchType: FARGATE\n" +
+		files[folder+"/servicedef.yaml"] = "serviceName: " + n + "\nlaunchType: FARGATE\n" +
 			"networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}}\n"
-		files[n+"/taskdef.yaml"] = "family: " + n + "\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\n" +
+		files[folder+"/taskdef.yaml"] = "family: " + n + "\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\n" +
 			"cpu: \"256\"\nmemory: \"512\"\ncontainerDefinitions: [{name: app, image: \"sim/web:v2\", essential: true}]\n"
 	}
 	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ sluice reports all problems and writes nothing. Then they are deployed concurren
 most N at once with --most N. Each has its own outcome, and a failure of one does not
 stop the others. With --one-by-one, each begins after the one before it has succeeded;
 after a failure the others are not started, except with --keep-going. A table at the
-end lists all of them. The exit code is the worst of theirs.
+end lists all of them. The exit code is the worst of theirs. ` + session.PatternHelp + `
 
 Ctrl-C pauses at a safe point, and sluice resume continues. A second Ctrl-C exits
 immediately, and sluice resume continues then too. If the terminal closes, the
@@ -56,7 +56,7 @@ const deployExamples = `  sluice deploy examples/canary
   sluice deploy --output json | jq .   every event, as JSON Lines`
 
 func (p *program) newDeployCommand() *cobra.Command {
-	var at session.ApplicationFlag
+	var at session.SeveralFlag
 	var o planFlags
 	var l conflictFlags
 	var s severalFlags
@@ -67,7 +67,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 		Short: "Deploy services as described in their files",
 		Long:  deployHelp, Example: deployExamples,
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
+			n, err := at.Resolve(p.Session, c, args)
 			if err != nil {
 				return err
 			}
@@ -77,17 +77,18 @@ func (p *program) newDeployCommand() *cobra.Command {
 			}
 			how := deployOptions{plan: o, run: engine.Options{NoWait: noWait, Until: until},
 				conflicts: l, force: force}
-			if err := errors.Join(s.check(c), p.RefuseDuplicates("deploy", args)); err != nil {
+			if err := s.check(c); err != nil {
 				return err
 			}
-			o.images.ForSeveral(len(args))
+			o.images.ForSeveral(len(n.Paths))
 			switch {
 			case dry:
-				return p.dryRun(c.Context(), path, args, how)
-			case len(args) > 1:
-				return deploySeveral(c.Context(), p, args, how, s)
+				how.plan.Adopt = l.adopt
+				return p.planNamed(c.Context(), c.Name(), n, how.plan, planOutput{})
+			case n.AreSeveral:
+				return deploySeveral(c.Context(), p, n.Paths, how, s)
 			}
-			return p.runDeploy(c.Context(), path, how)
+			return p.runDeploy(c.Context(), n.Paths[0], how)
 		},
 	}
 	at.Register(c)
@@ -115,16 +116,6 @@ type deployOptions struct {
 	run       engine.Options
 	conflicts conflictFlags
 	force     bool // run the stages even if nothing changes
-}
-
-// dryRun shows the plan of each application.
-func (p *program) dryRun(ctx context.Context, path string, args []string, o deployOptions) error {
-	o.plan.Adopt = o.conflicts.adopt
-	one := func(path string) error { return p.runPlan(ctx, path, o.plan, planOutput{}) }
-	if len(args) > 1 {
-		return p.ForEachPath(ctx, args, one)
-	}
-	return one(path)
 }
 
 func (p *program) runDeploy(ctx context.Context, path string, o deployOptions) error {

@@ -20,11 +20,11 @@ import (
 )
 
 func (p *program) newPlanCommand() *cobra.Command {
-	var at session.ApplicationFlag
+	var at session.SeveralFlag
 	var o planFlags
 	var shows planOutput
 	c := &cobra.Command{
-		Use:   "plan [DIR | -c FILE]",
+		Use:   "plan [DIR… | -c FILE]",
 		Short: "Show what a deployment would change, and every write it would make",
 		Long: `Show what a deployment would change, and every write it would make.
 
@@ -37,19 +37,24 @@ With --iam it prints the IAM policy that this deployment and its rollback need, 
 one JSON document. The policy has every write of the plan, the permissions that AWS
 checks in addition, such as iam:PassRole, and every read, each with its resources.
 With --check it asks IAM (SimulatePrincipalPolicy) which permissions the caller lacks.
-If the caller lacks any, the exit code is 7.`,
+If the caller lacks any, the exit code is 7.
+
+` + session.SeveralHelp,
 		Example: `  sluice plan examples/canary
+  sluice plan 'services/*'             each application; exits with the worst exit code
   sluice plan --detailed-exitcode      2 if there are changes
   sluice plan --output json | jq .changes
   sluice plan --iam > policy.json      the permissions that it needs
   sluice plan --iam --check            the permissions that the caller lacks`,
-		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
+			if err := checkPlanFlags(shows); err != nil {
+				return err
+			}
+			n, err := at.Resolve(p.Session, c, args)
 			if err != nil {
 				return err
 			}
-			return p.runPlan(c.Context(), path, o, shows)
+			return p.planNamed(c.Context(), c.Name(), n, o, shows)
 		},
 	}
 	at.Register(c)
@@ -147,13 +152,30 @@ func (f countFlag) Set(s string) error {
 	return nil
 }
 
-func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows planOutput) error {
-	if err := checkPlanFlags(shows); err != nil {
-		return err
+// planNamed shows the plans of the applications that the command line names.
+func (p *program) planNamed(ctx context.Context, verb string, n session.Named, o planFlags, shows planOutput) error {
+	if shows.iam && n.AreSeveral {
+		return &sluice.Error{Op: "sluice plan", Err: errors.New("--iam prints one policy, but several applications are named"),
+			Next: "run sluice plan --iam for each application"}
 	}
+	o.images.ForSeveral(len(n.Paths))
+	return p.ReadNamed(ctx, verb, n, func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
+		return (&program{Session: s}).runPlan(ctx, path, o, shows)
+	})
+}
+
+// changesText describes in a few words what a plan changes.
+func changesText(pl *plan.Plan) string {
+	if !pl.HasChanges() {
+		return "no changes"
+	}
+	return sluice.Plural(len(pl.Changes), "change")
+}
+
+func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows planOutput) (result string, err error) {
 	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if shows.iam {
 		err = p.showPolicy(ctx, pre, shows.check)
@@ -161,9 +183,9 @@ func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows p
 		err = p.showPlan(ctx, pre.plan, f)
 	}
 	if err == nil && shows.detailed && pre.plan.HasWork() {
-		return session.ExitStatus(sluice.ExitChanges)
+		err = session.ExitStatus(sluice.ExitChanges)
 	}
-	return err
+	return changesText(pre.plan), err
 }
 
 // prepareForecast makes a plan and, if forecast is set, its forecast. It makes no changes.

@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) newResumeCommand() *cobra.Command {
-	t := session.DeploymentCommand{Name: "resume", OnlyOpen: true, TakesSeveral: true}
+	t := session.DeploymentCommand{Name: "resume", OnlyOpen: true}
 	var l conflictFlags
 	t.RunSeveral = func(ctx context.Context, paths []string) error {
 		return p.resumeSeveral(ctx, paths, t.App.FilesPath, engine.Options{NoWait: t.NoWait}, l)

@@ -27,13 +27,15 @@ type rollbackOptions struct {
 	dry, noWait      bool
 	operation        bool  // undo the last operation, also if it changed no version
 	adopt            bool  // without the journal
+	force            bool  // several are rolled back without a question
 	deregister       *bool // the revision that is replaced; nil: the format of the files decides
 	events           []string
 }
 
 func (p *program) newRollbackCommand() *cobra.Command {
-	t := session.DeploymentCommand{Name: "rollback", TakesSeveral: true}
+	t := session.DeploymentCommand{Name: "rollback"}
 	var o rollbackOptions
+	t.RunSeveral = func(ctx context.Context, paths []string) error { return p.rollBackSeveral(ctx, paths, o) }
 	c := p.NewDeploymentCommand(&t, "Restore the state before a deployment",
 		`Restore the state before a deployment: its rules, the previous revision as primary,
 and no tasks of the new one. If a process runs the deployment, that process rolls it
@@ -43,8 +45,10 @@ It returns to the version that served before the last one, also if the service w
 scaled or its tasks were replaced since. --operation undoes only the last operation.
 A rollback of a version that succeeded never lowers the desired count.
 
-Several deployments are rolled back one after the other. If one rollback fails, sluice
-prints the error and continues with the others. The exit code is the worst of them.
+Several services are rolled back concurrently. On a terminal, sluice first shows the plan
+of each rollback and asks once; --force does not ask. If one rollback fails, the others
+continue. A table at the end lists the results; the exit code is the worst of them.
+`+session.PatternHelp+`
 
 If another process or person deployed a rolling service, sluice uses ECS's history and
 creates a deployment of its own. If a deployment runs, sluice stops it, and ECS rolls
@@ -56,7 +60,7 @@ succeeded again, with AllAtOnce.`,
 		`  sluice rollback
   sluice rollback slc-01k0…
   sluice rollback --operation          undo the last sluice scale or refresh
-  sluice rollback web api worker       one after the other; exits with the worst exit code
+  sluice rollback web api worker       concurrently; exits with the worst exit code
   sluice rollback prod/web             the same as --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {
@@ -80,6 +84,7 @@ succeeded again, with AllAtOnce.`,
 		"`EVENT,…` after which CodeDeploy rolls back a new deployment that a rollback creates, as in sluice deploy")
 	f.BoolVar(&o.adopt, "adopt", false,
 		"if the journal is lost: route all traffic to the primary, delete everything else that sluice created")
+	f.BoolVar(&o.force, "force", false, "roll several services back without a question")
 	session.RegisterWaitUntil(c, nil)
 	session.RegisterNoWait(f, &o.noWait, "exit after requesting the rollback; do not wait for it")
 	return c

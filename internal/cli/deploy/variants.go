@@ -37,7 +37,8 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 		v.plan.idles = v.plan.Tasks != nil && *v.plan.Tasks == 0
 		how := deployOptions{plan: v.plan, run: engine.Options{NoWait: v.noWait}, conflicts: v.conflicts}
 		if v.dry {
-			return p.dryRun(c.Context(), path, nil, how)
+			how.plan.Adopt = how.conflicts.adopt
+			return p.planNamed(c.Context(), c.Name(), session.Named{Paths: []string{path}}, how.plan, planOutput{})
 		}
 		return p.runDeploy(c.Context(), path, how)
 	}
@@ -111,24 +112,30 @@ sluice deploy also creates a service, with the desired count of the file.`,
 }
 
 func (p *program) newDiffCommand() *cobra.Command {
-	var at session.ApplicationFlag
+	var at session.SeveralFlag
 	var o planFlags
 	c := &cobra.Command{
-		Use:   "diff [DIR | -c FILE]",
+		Use:   "diff [DIR… | -c FILE]",
 		Short: "Show the differences between the files and AWS",
 		Long: `Show the differences between the files and AWS: of the task definition that serves, and
 of the service. Values that AWS fills in are no difference. The exit code is 2 if there
 are differences, and 0 if there are none. sluice plan also shows the stages and every
-write.`,
+write.
+
+` + session.SeveralHelp,
 		Example: `  sluice diff examples/canary
+  sluice diff web api worker
   sluice diff --output json | jq .changes`,
-		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
+			n, err := at.Resolve(p.Session, c, args)
 			if err != nil {
 				return err
 			}
-			return p.runDiff(c.Context(), path, o)
+			o.images.ForSeveral(len(n.Paths))
+			return p.ReadNamed(c.Context(), c.Name(), n,
+				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
+					return (&program{Session: s}).runDiff(ctx, path, o)
+				})
 		},
 	}
 	at.Register(c)
@@ -139,11 +146,11 @@ write.`,
 }
 
 // runDiff prints the differences. It does not ask whether the running revision works, as a plan does.
-func (p *program) runDiff(ctx context.Context, path string, o planFlags) error {
+func (p *program) runDiff(ctx context.Context, path string, o planFlags) (result string, err error) {
 	o.compares = true
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if p.Flags.Output == session.JSON {
 		err = show.PlanJSON(p.Env.Out, pre.plan, nil)
@@ -153,5 +160,5 @@ func (p *program) runDiff(ctx context.Context, path string, o planFlags) error {
 	if err == nil && pre.plan.HasChanges() {
 		err = session.ExitStatus(sluice.ExitChanges)
 	}
-	return err
+	return changesText(pre.plan), err
 }

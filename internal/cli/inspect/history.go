@@ -23,10 +23,10 @@ import (
 )
 
 func (p *program) newHistoryCommand() *cobra.Command {
-	var at session.ApplicationFlag
+	var at session.SeveralFlag
 	var o historyOptions
 	c := &cobra.Command{
-		Use:   "history [ID | DIR | CLUSTER/SERVICE | -c FILE]",
+		Use:   "history [ID… | DIR… | CLUSTER/SERVICE… | -c FILE]",
 		Short: "List deployments, or the events of one",
 		Long: `List the deployments of this journal, newest first: those of one application or
 service if you name it, otherwise all. Each has the person who started it, the revision
@@ -35,23 +35,23 @@ the events of that deployment.
 
 The list has the deployments of one endpoint: those of AWS, or with AWS_ENDPOINT_URL or
 --endpoint-url those of that local AWS since its start or its last reset. --all lists
-the deployments of all endpoints.`,
+the deployments of all endpoints.
+
+` + session.SeveralHelp,
 		Example: `  sluice history
   sluice history examples/canary
   sluice history prod/web              a service, without files
   sluice history --all
   sluice history slc-01k0…`,
-		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, given, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runHistory(c.Context(), path, given, o)
+			return at.Read(p.Session, c, args,
+				func(ctx context.Context, s *session.Session, path string, given bool) (string, error) {
+					return (&program{Session: s}).runHistory(ctx, path, given, o)
+				})
 		},
 	}
 	at.Register(c)
-	c.ValidArgsFunction = p.CompleteIDs(false, false)
+	c.ValidArgsFunction = p.CompleteIDs(false, true)
 	c.Flags().BoolVar(&o.all, "all", false, "list the deployments of all endpoints")
 	c.Flags().IntVar(&o.limit, "limit", 20, "maximum number of `deployments`; 0 lists all")
 	return c
@@ -63,21 +63,22 @@ type historyOptions struct {
 	all   bool // of all endpoints
 }
 
-func (p *program) runHistory(ctx context.Context, path string, given bool, o historyOptions) error {
+func (p *program) runHistory(ctx context.Context, path string, given bool, o historyOptions) (result string,
+	err error) {
 	if o.limit < 0 {
-		return &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "give 0 or more"}
+		return "", &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "give 0 or more"}
 	}
 	j, err := p.FindJournal()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if j == nil {
 		p.PrintResult("no deployments: there is no journal " + p.StatePath())
-		return nil
+		return "no deployments", nil
 	}
 	defer j.Close()
 	if given && session.IsDeploymentID(path) {
-		return p.printEvents(ctx, j, path)
+		return "", p.printEvents(ctx, j, path)
 	}
 	f := journal.Filter{Region: p.Flags.Region, Limit: o.limit}
 	of, isService := p.ServiceAt(path)
@@ -87,32 +88,35 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 	case given:
 		app, err := p.LoadApplication(path)
 		if err != nil {
-			return err
+			return "", err
 		}
 		f = filterByService(f, app)
 	}
 	if o.all {
 		all, err := j.Deployments(ctx, f)
 		if err != nil {
-			return err
+			return "", err
 		}
-		return p.printDeployments(ctx, j, all, true)
+		return deploymentsText(all), p.printDeployments(ctx, j, all, true)
 	}
 	at := p.Endpoint(ctx)
 	f.At = &at
 	all, err := j.Deployments(ctx, f)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(all) == 0 && isService && given {
 		_, err := p.FindDeployment(ctx, j, "history", path, given)
-		return err
+		return "", err
 	}
 	if err := p.printDeployments(ctx, j, all, false); err != nil {
-		return err
+		return "", err
 	}
-	return p.noteOthers(ctx, j, f)
+	return deploymentsText(all), p.noteOthers(ctx, j, f)
 }
+
+// deploymentsText describes a list of deployments in a few words.
+func deploymentsText(all []journal.Deployment) string { return sluice.Plural(len(all), "deployment") }
 
 // noteOthers prints how many deployments a list leaves out because they are of other endpoints.
 func (p *program) noteOthers(ctx context.Context, j *journal.Journal, f journal.Filter) error {

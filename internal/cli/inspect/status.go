@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,16 @@ import (
 func (p *program) newStatusCommand() *cobra.Command {
 	t := session.DeploymentCommand{Name: "status"}
 	events, follow := -1, false
+	t.RunSeveral = func(ctx context.Context, paths []string) error {
+		if follow {
+			return &sluice.Error{Op: "sluice status", Err: errors.New("--watch shows one service, but several are named"),
+				Next: "leave --watch out, or name one"}
+		}
+		return p.ReadNamed(ctx, t.Name, session.Named{Paths: paths, IsGiven: true, AreSeveral: true},
+			func(ctx context.Context, s *session.Session, path string, given bool) (string, error) {
+				return (&program{Session: s}).runStatus(ctx, path, given, events, false)
+			})
+	}
 	c := p.NewDeploymentCommand(&t, "Show the state of a service and its deployment",
 		`Show the state of a service: its task sets, tasks and targets, the requested and the
 actual weights of its rules, which tasks are registered under its Cloud Map names, and
@@ -31,10 +42,11 @@ deploys, it also shows the deployment with its lifecycle, and both task sets wit
 traffic. It makes no changes.
 
 With --watch it prints the state again after each change, until the running deployment
-ends, or until Ctrl-C if none runs. `+session.IDHelp,
+ends, or until Ctrl-C if none runs. `+session.IDHelp+"\n\n"+session.SeveralHelp,
 		`  sluice status
   sluice status examples/canary
   sluice status prod/web               a service, without files
+  sluice status web api prod/worker    each of them
   sluice status --watch --events 20
   sluice status --output json | jq .taskSets`,
 		func(c *cobra.Command, path string, given bool) error {
@@ -42,7 +54,8 @@ ends, or until Ctrl-C if none runs. `+session.IDHelp,
 				return &sluice.Error{Op: "sluice status", Err: errors.New("--events is below 0"),
 					Next: "give 0 or more"}
 			}
-			return p.runStatus(c.Context(), path, given, events, follow)
+			_, err := p.runStatus(c.Context(), path, given, events, follow)
+			return err
 		})
 	c.Flags().IntVar(&events, "events", -1,
 		"number of the service's newest events to show (default: 5 for a rolling service, otherwise 0)")
@@ -73,26 +86,45 @@ type stageReport struct {
 	Status string `json:"status,omitempty"` // empty: not begun
 }
 
-func (p *program) runStatus(ctx context.Context, path string, given bool, events int, follow bool) error {
+func (p *program) runStatus(ctx context.Context, path string, given bool, events int, follow bool) (result string,
+	err error) {
 	j, err := p.FindJournal()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if j != nil {
 		defer j.Close()
 	}
 	if follow {
-		return p.watchStatus(ctx, j, path, given, events)
+		return "", p.watchStatus(ctx, j, path, given, events)
 	}
 	t, err := p.readStatus(ctx, j, path, given, events)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if p.Flags.Output == session.JSON {
 		t.Undescribed = t.undescribedTexts()
-		return json.NewEncoder(p.Env.Out).Encode(t)
+		return "", json.NewEncoder(p.Env.Out).Encode(t)
 	}
-	return t.writeText(p.Env.Out, p.PaintFor(p.Env.Out))
+	return t.summary(), t.writeText(p.Env.Out, p.PaintFor(p.Env.Out))
+}
+
+// summary describes the state of a service in a few words.
+func (t *ServiceReport) summary() string {
+	text := "not found"
+	switch {
+	case session.IsTaskRun(t.Service):
+		text = sluice.Plural(len(t.Tasks), "task")
+	case t.Status != "":
+		text = fmt.Sprintf("%s, %d of %d running", t.Status, t.Running, t.Desired)
+	}
+	if d := t.Deployment; d != nil {
+		text += ", deployment " + cmp.Or(string(d.Outcome), string(d.State))
+	}
+	if t.Callers != nil && len(t.Callers.Problems) > 0 {
+		text += ", callers do not reach it"
+	}
+	return text
 }
 
 // readStatus reads the state of the service of an application or of a deployment.

@@ -31,10 +31,10 @@ type verifyFlags struct {
 }
 
 func (p *program) newVerifyCommand() *cobra.Command {
-	var at session.ApplicationFlag
+	var at session.SeveralFlag
 	var f verifyFlags
 	c := &cobra.Command{
-		Use:   "verify [DIR | -c FILE]",
+		Use:   "verify [DIR… | -c FILE]",
 		Short: "Check that what the files name exists in AWS",
 		Long: `Check that the resources which the files of an application name exist in AWS and fit
 together: the cluster, the execution and task role and whom they trust, images and their
@@ -47,17 +47,17 @@ read, or what cannot be reached, is a warning. Images of registries other than E
 looked for over HTTPS, without credentials.
 
 The value of a secret is read only if a container gets one key of its JSON, to check the
-key. It is neither printed nor kept. --get-secrets=false does not read it.`,
+key. It is neither printed nor kept. --get-secrets=false does not read it.
+
+` + session.SeveralHelp,
 		Example: `  sluice verify examples/ecspresso --envfile examples/ecspresso/prod.env
   sluice verify --output json
   sluice verify --put-logs`,
-		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runVerify(c.Context(), path, f)
+			return at.Read(p.Session, c, args,
+				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
+					return (&program{Session: s}).runVerify(ctx, path, f)
+				})
 		},
 	}
 	at.Register(c)
@@ -69,47 +69,49 @@ key. It is neither printed nor kept. --get-secrets=false does not read it.`,
 	return c
 }
 
-func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) error {
+func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) (result string, err error) {
 	app, err := p.LoadApplication(path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer p.ShowCalls()()
 	a, c, err := p.OpenAccountOf(ctx, app)
 	if err != nil {
-		return err
+		return "", err
 	}
 	from, err := p.verifyReads(ctx, a, app.Role)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := f.images.Choose(ctx, a, app); err != nil {
-		return err
+		return "", err
 	}
 	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.HTTPClient()}},
 		verify.Options{Secrets: f.getSecrets, LocalAWS: p.IsLocalAWS(ctx)})
 	if err != nil {
-		return err
+		return "", err
 	}
 	callers, err := verifyCallers(ctx, a, c, app)
 	if err != nil {
-		return err
+		return "", err
 	}
 	all = append(all, callers...)
 	if f.putLogs {
 		written, err := p.putLogs(ctx, a, app)
 		if err != nil {
-			return err
+			return "", err
 		}
 		all = append(all, written...)
 	}
 	if err := p.printFindings(app, all); err != nil {
-		return err
+		return "", err
 	}
+	result = fmt.Sprintf("%s, %s", sluice.Plural(verify.Count(all, verify.Error), "error"),
+		sluice.Plural(verify.Count(all, verify.Warning), "warning"))
 	if verify.Count(all, verify.Error) > 0 {
-		return session.ExitWith(sluice.ExitUsage)
+		err = session.ExitWith(sluice.ExitUsage)
 	}
-	return nil
+	return result, err
 }
 
 // verifyReads returns the clients that read. Without valid credentials it returns an error: then nothing could be read.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ import (
 )
 
 type waitOptions struct {
-	region, role   string // of the application; empty: those of the session
+	targets        []waitTarget // what is waited for
 	cluster        string
 	services       []string
 	definition     string
@@ -37,11 +38,21 @@ type waitOptions struct {
 	until          string // the wait ends there, see watch.Update.HasReached; empty: at the verdict
 }
 
+// waitAccount is where a service is: the Region and role of the application; empty: those of the session.
+type waitAccount struct{ region, role string }
+
+// waitTarget is one service that is waited for.
+type waitTarget struct {
+	waitAccount
+	cluster, service string
+	timeout          time.Duration // 0: the default
+}
+
 func (p *program) newWaitCommand() *cobra.Command {
 	var o waitOptions
-	var at session.ApplicationFlag
+	var at session.SeveralFlag
 	c := &cobra.Command{
-		Use:   "wait [DIR | CLUSTER/SERVICE | -c FILE | --cluster NAME --service NAME]",
+		Use:   "wait [DIR… | CLUSTER/SERVICE… | -c FILE | --cluster NAME --service NAME]",
 		Short: "Wait for a deployment of any tool and report its outcome",
 		Long: `Wait for a deployment of ECS services and report its outcome (succeeded, rolled back,
 superseded and so on) and the cause. Any tool may start the deployment. The wait may
@@ -54,20 +65,23 @@ at the first poll. With --task-definition, it waits until that revision appears 
 serves. If the revision serves already, the wait succeeds immediately.
 
 Without --service, it is the service of the application in DIR, or in the current
-directory. The timeout of an ecspresso.yml then replaces the default one.`,
+directory. The timeout of an ecspresso.yml then replaces the default one.
+
+Several services are waited for at the same time, each until its own outcome. The exit
+code is the worst of theirs. ` + session.PatternHelp,
 		Example: `  sluice wait examples/rolling
   sluice wait prod/web                 the same as --cluster prod --service web
+  sluice wait web api prod/worker      all of them
   sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
   sluice wait --cluster prod --service web --service api --output json
   sluice wait --deployment d-ABCDEF123`,
-		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, given, err := at.Path(c, args)
+			n, err := at.Resolve(p.Session, c, args)
 			if err != nil {
 				return err
 			}
 			o.isTimeoutGiven = c.Flags().Changed("timeout")
-			if err := p.addApplication(&o, path, given, o.isTimeoutGiven); err != nil {
+			if err := p.addTargets(&o, n, o.isTimeoutGiven); err != nil {
 				return err
 			}
 			return p.runWait(c.Context(), o)
@@ -97,17 +111,35 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 	return c
 }
 
-// addApplication adds the service of an application, if the flags name none.
-func (p *program) addApplication(o *waitOptions, path string, given, hasTimeout bool) error {
+// addTargets adds the services that the flags name, or those of the named applications.
+func (p *program) addTargets(o *waitOptions, n session.Named, hasTimeout bool) (err error) {
+	var errs []error
 	if len(o.services) > 0 || o.deployment != "" {
-		if given {
-			return &sluice.Error{Op: "sluice wait", Err: errors.New("the service is given twice: " + path + " and by flags"),
+		if n.IsGiven {
+			return &sluice.Error{Op: "sluice wait",
+				Err:  errors.New("the service is given twice: " + strings.Join(n.Paths, ", ") + " and by flags"),
 				Next: "give one of them"}
+		}
+		for _, service := range o.services {
+			o.targets = append(o.targets, waitTarget{cluster: o.cluster, service: service, timeout: o.timeout})
 		}
 		return nil
 	}
+	for _, path := range n.Paths {
+		if err := p.addPath(o, path, n.IsGiven, hasTimeout); err != nil {
+			if n.AreSeveral {
+				err = fmt.Errorf("%s: %w", path, err)
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// addPath adds the service that a path names: CLUSTER/SERVICE, or that of the files of an application.
+func (p *program) addPath(o *waitOptions, path string, given, hasTimeout bool) error {
 	if of, isService := p.ServiceAt(path); given && isService {
-		o.cluster, o.services = of.Cluster, []string{of.Name}
+		o.targets = append(o.targets, waitTarget{cluster: of.Cluster, service: of.Name, timeout: o.timeout})
 		return nil
 	}
 	app, err := p.LoadApplication(path)
@@ -120,11 +152,12 @@ func (p *program) addApplication(o *waitOptions, path string, given, hasTimeout 
 		return &sluice.Error{Op: "sluice wait", Resource: app.File,
 			Err: errors.New("the application is a standalone task, and has no service"), Next: "run sluice status for its tasks"}
 	}
-	o.cluster = cmp.Or(o.cluster, session.ClusterName(app))
-	o.services, o.region, o.role = []string{*app.Service.Input.ServiceName}, app.Region, app.Role
+	t := waitTarget{waitAccount: waitAccount{app.Region, app.Role}, cluster: cmp.Or(o.cluster, session.ClusterName(app)),
+		service: *app.Service.Input.ServiceName, timeout: o.timeout}
 	if app.Format == appfile.Ecspresso && !hasTimeout {
-		o.timeout = app.Timeout
+		t.timeout = app.Timeout
 	}
+	o.targets = append(o.targets, t)
 	return nil
 }
 
@@ -135,11 +168,11 @@ func (o waitOptions) checkWait() error {
 	}
 	_, _, isARN := watch.DeploymentPlace(o.deployment)
 	switch {
-	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-") && !isARN:
+	case len(o.targets) == 0 && !strings.HasPrefix(o.deployment, "d-") && !isARN:
 		return wrong("no service given", "give --service NAME, or the folder of an application")
 	case len(slices.Compact(slices.Sorted(slices.Values(o.services)))) < len(o.services):
 		return wrong("a --service is given twice", "give each service once")
-	case o.deployment != "" && len(o.services) > 1:
+	case o.deployment != "" && len(o.targets) > 1:
 		return wrong("a deployment belongs to one service, but several are given",
 			"give one --service, or leave --deployment out")
 	case o.deployment != "" && o.definition != "":
@@ -160,32 +193,47 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	if err := o.checkWait(); err != nil {
 		return err
 	}
-	if len(o.services) == 0 {
-		o.services = []string{""} // the deployment determines the service
+	if len(o.targets) == 0 {
+		o.targets = []waitTarget{{cluster: o.cluster, timeout: o.timeout}} // the deployment determines the service
 	}
-	a, c, err := p.OpenAccount(ctx, o.region, o.role)
+	c, _, err := p.OpenClock()
 	if err != nil {
 		return err
 	}
-	v := newWaitView(p.Session, len(o.services) > 1, c.Now())
-	results := p.waitForAll(ctx, a, c, o, v)
-	nameMissing(ctx, a, results)
+	accounts, named := map[waitAccount]*account.Account{}, map[waitTarget]bool{}
+	for i := range o.targets {
+		t := &o.targets[i]
+		a, _, err := p.OpenAccount(ctx, t.region, t.role)
+		if err != nil {
+			return err
+		}
+		t.region = a.Region()
+		accounts[t.waitAccount] = a
+		same := waitTarget{waitAccount: t.waitAccount, cluster: sluice.ARNName(t.cluster), service: sluice.ARNName(t.service)}
+		if named[same] {
+			return &sluice.Error{Op: "sluice wait", Resource: t.service, Err: errors.New("the service is given twice"),
+				Next: "give each service once"}
+		}
+		named[same] = true
+	}
+	v := newWaitView(p.Session, len(o.targets) > 1, c.Now())
+	results := waitForAll(ctx, accounts, c, o, v)
+	for i := range results {
+		nameMissing(ctx, accounts[o.targets[i].waitAccount], &results[i])
+	}
 	v.printResults(results)
 	return v.exit(ctx, results)
 }
 
-// nameMissing names the clusters and services that exist in the results of those that never did.
-func nameMissing(ctx context.Context, a *account.Account, results []waitOutcome) {
-	for i := range results {
-		r := &results[i]
-		of := ecs.Service{API: a.ECS(), Cluster: r.target.Cluster, Name: r.target.Service}
-		switch {
-		case r.err != nil:
-			r.err = survey.NameMissing(ctx, of, r.err)
-		case r.update.Verdict.Outcome == sluice.Gone && !r.exists && of.Name != "":
-			if _, next := survey.NearServices(ctx, of); next != "" {
-				r.update.Verdict.Next = next
-			}
+// nameMissing names the clusters and services that exist in the result of a service that never did.
+func nameMissing(ctx context.Context, a *account.Account, r *waitOutcome) {
+	of := ecs.Service{API: a.ECS(), Cluster: r.target.Cluster, Name: r.target.Service}
+	switch {
+	case r.err != nil:
+		r.err = survey.NameMissing(ctx, of, r.err)
+	case r.update.Verdict.Outcome == sluice.Gone && !r.exists && of.Name != "":
+		if _, next := survey.NearServices(ctx, of); next != "" {
+			r.update.Verdict.Next = next
 		}
 	}
 }
@@ -199,16 +247,20 @@ type waitOutcome struct {
 	err     error
 }
 
-// waitForAll waits for the services concurrently, with shared reads of AWS.
-func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions,
+// waitForAll waits for the services concurrently, with shared reads of AWS. accounts are those of the targets.
+func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, c clock.Clock, o waitOptions,
 	v *waitView) []waitOutcome {
-	w := watch.New(a, c)
-	results := make([]waitOutcome, len(o.services))
-	waits := make([]func(), len(o.services))
-	for i, service := range o.services {
+	watches := map[waitAccount]*watch.Watch{}
+	for at, a := range accounts {
+		watches[at] = watch.New(a, c)
+	}
+	results := make([]waitOutcome, len(o.targets))
+	waits := make([]func(), len(o.targets))
+	for i, of := range o.targets {
+		w := watches[of.waitAccount]
 		waits[i] = func() {
-			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
-				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, DefaultTimeout: true, Bake: o.bake,
+			t := watch.Target{Cluster: of.cluster, Service: of.service, Wanted: verdict.Wanted{
+				Revision: o.definition, Deployment: o.deployment, Timeout: of.timeout, DefaultTimeout: true, Bake: o.bake,
 				Deadline: o.deadline, FailAfter: o.failAfter}}
 			results[i] = waitForOne(ctx, w, t, o.until, v)
 		}

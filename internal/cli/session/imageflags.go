@@ -37,7 +37,11 @@ func RegisterImages(flags *pflag.FlagSet) *ImageFlags {
 }
 
 // ForSeveral says for how many applications the flags are given: an image has to be for one of them.
-func (f *ImageFlags) ForSeveral(n int) { f.waits = n }
+func (f *ImageFlags) ForSeveral(n int) {
+	if f != nil {
+		f.waits = n
+	}
+}
 
 // Choose is Apply, and then takes the other images from the service where the file says so.
 func (f *ImageFlags) Choose(ctx context.Context, a *account.Account, app *appfile.Application) error {
