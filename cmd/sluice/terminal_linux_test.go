@@ -14,9 +14,10 @@ import (
 func init() { commands["terminal"] = terminal }
 
 // terminal runs a command on a terminal of 110 columns and 30 lines. What it
-// drew becomes terminal.txt, its colours and moves written as ESC.
+// drew becomes terminal.txt, its colours and moves written as ESC. The variable TYPED
+// is a line that somebody has typed. With !, the command has to fail.
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
+	if len(args) < 1 {
 		ts.Fatalf("usage: terminal command [args...]")
 	}
 	screen, tty, err := openTerminal()
@@ -24,11 +25,17 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(program(ts, args[0]), args[1:]...)
 	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	if typed := ts.Getenv("TYPED"); typed != "" {
+		_, err := screen.WriteString(typed + "\n")
+		ts.Check(err)
+	}
 	ts.Check(cmd.Start())
 	ts.Check(tty.Close())
 	drawn, _ := io.ReadAll(screen) // ends with an error when nobody has the terminal open any more
 	ts.Check(screen.Close())
-	ts.Check(cmd.Wait())
+	if err := cmd.Wait(); (err != nil) != neg {
+		ts.Fatalf("the end of the command: %v\n%s", err, drawn)
+	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "", "\x1b", "ESC").Replace(string(drawn))
 	ts.Check(os.WriteFile(ts.MkAbs("terminal.txt"), []byte(text), 0o644))
 }

@@ -17,7 +17,7 @@ func (p *program) rollBackSeveral(ctx context.Context, paths []string, o rollbac
 	show := func(ctx context.Context, s *session.Session, path string, given bool) (string, error) {
 		dry := o
 		dry.dry = true
-		return "", (&rollbackRun{program: &program{Session: s}, path: path, given: given, options: dry}).execute(ctx)
+		return "planned", (&rollbackRun{program: &program{Session: s}, path: path, given: given, options: dry}).execute(ctx)
 	}
 	if o.dry {
 		return p.ReadNamed(ctx, "rollback", shows, show)
