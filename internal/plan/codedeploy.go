@@ -46,3 +46,7 @@ type CodeDeploy struct {
 
 // Name returns "<application>/<deployment group>", the resource name of the group in writes.
 func (c CodeDeploy) Name() string { return c.Application + "/" + c.Group }
+
+// ContinuesReturn reports whether a deployment that returns to an earlier revision has a wait that sluice ends: for a
+// user before traffic shifts, or before the replaced task set is deleted.
+func (c CodeDeploy) ContinuesReturn() bool { return c.Ready || c.Keeps > 0 }

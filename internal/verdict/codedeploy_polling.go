@@ -192,7 +192,8 @@ func (b *CodeDeployFollower) isInstalling() bool {
 // terminationInterval applies when everything is done, but the original task set may be kept for
 // minutes. Polls are rare until that time is nearly over.
 func (b *CodeDeployFollower) terminationInterval(l *trackedDeployment, still time.Duration) time.Duration {
-	if l.deployment == nil || l.deployment.KeepBlue || l.deployment.Terminate == 0 {
+	if l.deployment == nil || l.deployment.KeepBlue || l.deployment.Terminate == 0 ||
+		b.want.EndsTermination && still < decisionWait {
 		return endInterval
 	}
 	return max(endInterval, min(l.deployment.Terminate-still-eventInterval, slowInterval))

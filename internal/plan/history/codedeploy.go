@@ -100,7 +100,7 @@ func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return, notes
 	}
 	p.CodeDeploy.Returns = true
 	s := &p.Stages[0]
-	if p.CodeDeploy.Ready {
+	if p.CodeDeploy.ContinuesReturn() {
 		s.AddWrite("codedeploy:ContinueDeployment", plan.ReturnShift)
 	}
 	if back.Stop != "" {

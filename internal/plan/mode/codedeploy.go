@@ -238,7 +238,7 @@ func addShiftBackWrites(p *plan.Plan, s *plan.Stage, _ plan.AWSState) {
 	}
 	s.AddWrite("codedeploy:StopDeployment", plan.OwnShift)
 	s.AddWrite("codedeploy:CreateDeployment", p.CodeDeploy.Name())
-	if p.CodeDeploy.Ready {
+	if p.CodeDeploy.ContinuesReturn() {
 		s.AddWrite("codedeploy:ContinueDeployment", plan.ReturnShift)
 	}
 }

@@ -72,16 +72,20 @@ func loadDeployedRevision(ctx context.Context, s *step.Step) error {
 }
 
 // followReturn waits until the former revision is deployed once more. If the group waits for a
-// person before traffic moves, the deployment is continued: its revision has served before.
+// person before traffic moves, the deployment is continued: its revision has served before. So is the wait before the
+// tasks that it replaces are stopped: it keeps them for a rollback, and this is one.
 func followReturn(ctx context.Context, s *step.Step, revision string, d createdDeployment) error {
 	if err := loadDeployedRevision(ctx, s); err != nil {
 		return err
 	}
-	continued := false
+	var waited struct{ shift, termination bool } // the waits that were continued
 	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Revision: revision, Deployment: d.ID,
-		JustCreated: d.JustCreated}, func(ctx context.Context, update watch.Update) (err error) {
-		if isReady(update) && !continued {
-			continued, err = codeDeployClient(s).Continue(ctx, s.MakeWrite, plan.ReturnShift, d.ID, false)
+		JustCreated: d.JustCreated, EndsTermination: true}, func(ctx context.Context, update watch.Update) (err error) {
+		switch {
+		case isReady(update) && !waited.shift:
+			waited.shift, err = codeDeployClient(s).Continue(ctx, s.MakeWrite, plan.ReturnShift, d.ID, false)
+		case isTerminating(update) && !waited.termination:
+			waited.termination, err = endTerminationWait(ctx, s, d.ID)
 		}
 		return err
 	})
@@ -89,6 +93,20 @@ func followReturn(ctx context.Context, s *step.Step, revision string, d createdD
 		return err
 	}
 	return codeDeployEndError(s, revision, last)
+}
+
+// endTerminationWait ends the wait before CodeDeploy deletes the replaced task set of a return. Without the
+// permission, in a plan of an earlier version, or if the call gets no response, the wait ends by its time.
+func endTerminationWait(ctx context.Context, s *step.Step, id string) (ended bool, err error) {
+	if !s.Stage.MayWrite(sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: plan.ReturnShift}) {
+		return false, nil
+	}
+	ended, err = codeDeployClient(s).Continue(ctx, s.MakeWrite, plan.ReturnShift, id, true)
+	if sluice.KindOf(err) == sluice.Denied || errors.Is(err, sluice.ErrUnanswered) {
+		s.EmitWarning("CodeDeploy keeps the replaced tasks for the time of its deployment group: %v", err)
+		return true, nil
+	}
+	return ended, err
 }
 
 // Continue continues a CodeDeploy deployment that waits for a person before traffic moves.
@@ -103,6 +121,11 @@ func Continue(ctx context.Context, s *step.Step) (continued bool, err error) {
 
 func isReady(s watch.Update) bool {
 	return s.Code != nil && s.Code.Status == "Ready" || s.CodeTarget != nil && s.CodeTarget.Status == "Ready"
+}
+
+// isTerminating reports whether all traffic is moved, and CodeDeploy keeps the replaced tasks for a while.
+func isTerminating(s watch.Update) bool {
+	return s.Code != nil && s.Code.Terminating && s.Verdict.State == verdict.Progressing
 }
 
 // watchCodeDeploy follows a deployment and emits its changes. also, if not nil, acts on each poll;
@@ -169,8 +192,7 @@ func emitCodeDeploy(s *step.Step, want verdict.Wanted, update watch.Update) {
 		}
 	}
 	step.EmitReasons(s, sluice.Canary, update.Verdict)
-	if waits := isReady(update) || update.Code != nil && update.Code.Terminating; waits &&
-		update.Verdict.State == verdict.Progressing &&
+	if waits := isReady(update) || isTerminating(update); waits && update.Verdict.State == verdict.Progressing &&
 		update.Verdict.Detail != s.Emitted.Progress {
 		s.Emitted.Progress = update.Verdict.Detail
 		s.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: update.Verdict.Detail})

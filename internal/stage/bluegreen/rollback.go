@@ -54,22 +54,33 @@ func undoCodeDeploy(ctx context.Context, s *step.Step) error {
 		return err // no deployment was created
 	}
 	began := s.Clock.Now()
-	status, err := stopAndFollow(ctx, s, plan.OwnShift, id)
+	end, err := stopAndFollow(ctx, s, plan.OwnShift, id)
 	if err != nil {
 		return err
 	}
-	if status != "Succeeded" { // after Succeeded the new version serves, even if a stale read shows otherwise
-		if alone, err := servesAlone(ctx, s, s.Snapshot.Revision, id, began); alone || err != nil {
+	if end.status != "Succeeded" { // after Succeeded the new version serves, even if a stale read shows otherwise
+		if alone, err := servesAlone(ctx, s, s.Snapshot.Revision, id, began, end); alone || err != nil {
 			return err
 		}
 	}
 	return redeployFormer(ctx, s)
 }
 
+// endedShift is how a CodeDeploy deployment ended that is rolled back.
+type endedShift struct {
+	status       string // CodeDeploy's; empty: AWS no longer returns the deployment
+	isRolledBack bool   // its rollback has succeeded: its task set is deleted
+	keepsTaskSet bool   // it has no rollback, and had created its task set: CodeDeploy does not delete it
+}
+
 // servesAlone reports whether a revision serves and no task set of an ended deployment exists next
-// to it. A read that shows this may be older than that task set, which was created before we saw
-// the deployment ended, or stopped it. A read that shows otherwise may be older than the end.
-func servesAlone(ctx context.Context, s *step.Step, revision, deployment string, began time.Time) (bool, error) {
+// to it. Unless its rollback has succeeded, a read that shows this may be older than that task set, which was
+// created before we saw the deployment ended, or stopped it. A read that shows otherwise may be older than the end.
+func servesAlone(ctx context.Context, s *step.Step, revision, deployment string, began time.Time,
+	end endedShift) (bool, error) {
+	if end.keepsTaskSet {
+		return false, nil
+	}
 	ended := s.Clock.Now()
 	if s.WroteAt.After(began) {
 		began = s.WroteAt
@@ -81,7 +92,8 @@ func servesAlone(ctx context.Context, s *step.Step, revision, deployment string,
 			return false, err
 		}
 		alone := live.Serving() == revision && !hasTaskSetOf(live, deployment)
-		if alone && sent.Sub(began) >= step.UnseenLimit || !alone && sent.Sub(ended) >= step.UnseenLimit {
+		if alone && (end.isRolledBack || sent.Sub(began) >= step.UnseenLimit) ||
+			!alone && sent.Sub(ended) >= step.UnseenLimit {
 			return alone, nil
 		}
 		if err := s.PauseFor(ctx, step.ReadBackDelay); err != nil {
@@ -124,41 +136,51 @@ func stopOtherCodeDeploy(ctx context.Context, s *step.Step) (done bool, err erro
 		return false, err // the other deployment was stopped before, and that was not enough
 	}
 	began := s.Clock.Now()
-	if _, err := stopAndFollow(ctx, s, s.Stage.Stop, s.Stage.Stop); err != nil {
+	end, err := stopAndFollow(ctx, s, s.Stage.Stop, s.Stage.Stop)
+	if err != nil {
 		return false, err
 	}
-	return servesAlone(ctx, s, s.Plan.To, s.Stage.Stop, began)
+	return servesAlone(ctx, s, s.Plan.To, s.Stage.Stop, began, end)
 }
 
 // stopAndFollow stops a running deployment with its rollback and follows the rollback to its end.
-// It returns how the deployment ended; empty if AWS no longer returns it. label is its name in the
-// plan.
-func stopAndFollow(ctx context.Context, s *step.Step, label, id string) (status string, err error) {
+// It returns how the deployment ended. label is its name in the plan.
+func stopAndFollow(ctx context.Context, s *step.Step, label, id string) (endedShift, error) {
 	if err := s.CheckInterrupt(ctx); err != nil {
-		return "", err
+		return endedShift{}, err
 	}
 	d, err := codeDeployClient(s).GetDeployment(ctx, id)
 	if err != nil || d == nil || d.Ended() && d.RollbackID == "" {
-		return statusOf(d), err
+		return endWithoutRollback(ctx, s, d, err)
 	}
 	if !d.Ended() {
 		if _, err := codeDeployClient(s).Stop(ctx, s.MakeWrite, label, id, true); err != nil {
-			return "", err
+			return endedShift{}, err
 		}
 	}
 	last, err := followStopped(ctx, s, id)
 	if err != nil {
-		return "", err
+		return endedShift{}, err
 	}
 	switch v := last.Verdict; v.Outcome {
 	case sluice.RolledBack:
-		return "Stopped", nil
+		return endedShift{status: "Stopped", isRolledBack: true}, nil
 	case sluice.Succeeded, sluice.Stopped, sluice.Failed, sluice.Gone:
 		d, err := codeDeployClient(s).GetDeployment(ctx, id)
-		return statusOf(d), err
+		return endWithoutRollback(ctx, s, d, err)
 	default:
-		return "", rolling.EndError(s, s.Snapshot.Revision, v)
+		return endedShift{}, rolling.EndError(s, s.Snapshot.Revision, v)
 	}
+}
+
+// endWithoutRollback returns the end of a deployment without a rollback that succeeded. d is nil if AWS no longer
+// returns the deployment; err is that of its read.
+func endWithoutRollback(ctx context.Context, s *step.Step, d *verdict.CodeDeployment, err error) (endedShift, error) {
+	if err != nil || d == nil || d.Status == "Succeeded" {
+		return endedShift{status: statusOf(d)}, err
+	}
+	target, err := codeDeployClient(s).ReadTarget(ctx, d.ID, s.Plan.Cluster, s.Plan.Service)
+	return endedShift{status: d.Status, keepsTaskSet: target != nil && target.Green != nil && d.RollbackID == ""}, err
 }
 
 // hasTaskSetOf reports whether a task set of a deployment is ACTIVE next to the one that serves.
@@ -262,8 +284,8 @@ func restoreAfterCodeDeploy(ctx context.Context, s *step.Step) error {
 	if err != nil || len(u.Members) == 0 {
 		return err
 	}
-	if err := s.Client.Update(ctx, s.MakeWrite, "restore service", u); err != nil {
-		return err
+	if err := s.Client.Update(ctx, s.MakeWrite, "restore service", u); err != nil || u.Values.DesiredCount == nil {
+		return err // tasks of the deleted task set still drain
 	}
 	return rolling.AwaitCount(ctx, s)
 }

@@ -1,0 +1,56 @@
+package bluegreen_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+)
+
+// A person stops CodeDeploy's deployment. With a rollback, sluice ends with CodeDeploy. Without one, CodeDeploy keeps the
+// new task set, and sluice deploys the former version at once. It waits for nothing else: not until each read must show
+// the task set that the deployment has created, and not for the time that the group keeps replaced tasks.
+func TestADeploymentOfCodeDeployThatIsStoppedByOthersEndsSoon(t *testing.T) {
+	for name, c := range map[string]struct {
+		back   bool
+		within time.Duration // from the stop until the end
+		calls  int
+	}{
+		"with a rollback":    {true, 20 * time.Second, 30},
+		"without a rollback": {false, 150 * time.Second, 55},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range tries(5) {
+				onShifts(t, shiftOptions{seed: uint64(seed), group: "terminate: 1h"}, func(b *stagetest.Bench) {
+					ctx, stopped, calls := context.Background(), time.Time{}, 0
+					id := b.Start(codeDeployFiles(b, "sim/web:v2?latency=20ms", config("half")))
+					b.Clock.Go(func() {
+						b.Until("half", func() bool { return greenShare(b) >= 50 })
+						stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second))
+						stagetest.Got(codeDeployClient(b).StopDeployment(ctx, &awscd.StopDeploymentInput{
+							DeploymentId: newestShift(b).DeploymentId, AutoRollbackEnabled: aws.Bool(c.back)}))(b)
+						stopped, calls = b.Clock.Now(), len(b.Calls)
+					})
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					took, calls := b.Clock.Now().Sub(stopped), len(b.Calls)-calls
+					t.Logf("seed %d: %s, %d calls after the stop", seed, took, calls)
+					if end.Outcome != sluice.RolledBack || took > c.within || calls > c.calls {
+						b.Errorf("seed %d: %s %s after the stop, with %d calls; want at most %s and %d calls\n%s", seed,
+							end.Outcome, took, calls, c.within, c.calls, b.EventLog())
+					}
+					stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+					if now := activeSets(b, "web"); now != "PRIMARY sim/web:v1 3 running" {
+						b.Errorf("seed %d: %s", seed, now)
+					}
+					b.ExpectNoneLost()
+				})
+			}
+		})
+	}
+}
