@@ -125,11 +125,12 @@ const (
 	guardedReplaceInterval = 5 * time.Second
 	// drainInterval applies while the targets of the last replaced tasks drain.
 	drainInterval = 5 * time.Second
-	// countingInterval applies while the circuit breaker counts failed tasks, and while the tasks of a rollback start
-	// and stop. No verdict is nearer than the time that a stopping task takes to be removed.
-	countingInterval = 5 * time.Second
+	// countingInterval applies while the circuit breaker counts failed tasks whose cause is known, and restoringInterval
+	// while the tasks of the rollback start and stop. No verdict is nearer than the time that a stopping task takes to
+	// be removed.
+	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
 	// restoredInterval applies when a rollback only waits until the last failed task is removed.
-	restoredInterval = 1500 * time.Millisecond
+	restoredInterval = 1750 * time.Millisecond
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -144,18 +145,20 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	case r.changeExpected(s, now):
 		wait = busyInterval
 	case !r.since.uncounted.IsZero():
-		wait = min(countingInterval, max(maxReadLag-now.Sub(r.since.uncounted), 0))
+		wait = min(restoringInterval, max(maxReadLag-now.Sub(r.since.uncounted), 0))
 	case r.hold.time > 0:
 		wait = min(stableInterval, r.hold.time)
 	case r.lastRecord.passesTime() && s.IsNative():
 		wait = idleInterval
 	case r.ecsBakes && s.Bake > 0:
 		wait = min(idleInterval, max(s.Bake-now.Sub(r.since.ecsBakes), busyInterval))
-	case r.breakerCounts(s), r.isRestoring(s):
+	case r.breakerCounts(s):
 		wait = countingInterval
+	case r.isRestoring(s):
+		wait = restoringInterval
 	case r.isRollback(s) && r.failures.Leading().NeedsHealthCheck() && now.Before(r.pace.drainEnds):
 		wait = min(drainInterval, max(r.pace.drainEnds.Sub(now), restoredInterval))
-	case r.isRollback(s) && still < busyFor:
+	case r.isRollback(s) && still < calmFor:
 		wait = restoredInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)

@@ -2,7 +2,6 @@ package bluegreen
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -40,7 +39,7 @@ func Deploy(ctx context.Context, s *step.Step) error {
 			return err
 		}
 	}
-	rev, err := codeDeployRevision(ctx, s)
+	rev, err := revision.Ensure(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -83,32 +82,6 @@ func beginCodeDeploy(ctx context.Context, s *step.Step) (*ecs.ServiceState, erro
 		return nil, step.ErrClaimTaken(s)
 	}
 	return live, nil
-}
-
-// codeDeployRevision is the revision of this deployment. The first attempt registers it without
-// another read: the plan has just read the family, and a second identical revision would do no
-// harm.
-func codeDeployRevision(ctx context.Context, s *step.Step) (ecs.Revision, error) {
-	saved, err := s.Memory.Registration.Load(ctx)
-	if err != nil {
-		return ecs.Revision{}, err
-	}
-	if saved.Begun || s.Plan.IsRegistered() {
-		return revision.Ensure(ctx, s)
-	}
-	saved.Begun = true
-	if err := s.Memory.Registration.Save(ctx, saved); err != nil {
-		return ecs.Revision{}, err
-	}
-	rev, err := ecs.Register(ctx, s.Account.ECS(), s.MakeWrite, s.Task)
-	switch {
-	case errors.Is(err, sluice.ErrUnanswered):
-		return revision.Ensure(ctx, s) // it searches the revision first
-	case err != nil:
-		return rev, err
-	}
-	saved.Revision = &rev
-	return rev, s.Memory.Registration.Save(ctx, saved)
 }
 
 // listsClaimWrite reports whether the plan of the stage has the claim among its writes.

@@ -2,7 +2,9 @@ package revision
 
 import (
 	"context"
+	"errors"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
@@ -10,12 +12,32 @@ import (
 )
 
 // Ensure returns the revision of this deployment and registers it if needed. The revision
-// is saved, so that every stage uses the same one.
+// is saved, so that every stage uses the same one. The first attempt registers it without another read: the plan has
+// read the family, and a second identical revision would do no harm.
 func Ensure(ctx context.Context, s *step.Step) (ecs.Revision, error) {
 	if s.Plan.IsRegistered() {
 		return ecs.Revision{ARN: s.Plan.To, Name: s.Plan.To}, nil
 	}
-	return EnsureRegistered(ctx, s, s.Task, s.Memory.Registration)
+	saved, err := s.Memory.Registration.Load(ctx)
+	switch {
+	case err != nil:
+		return ecs.Revision{}, err
+	case saved.Begun || saved.Revision != nil:
+		return EnsureRegistered(ctx, s, s.Task, s.Memory.Registration)
+	}
+	saved.Begun = true
+	if err := s.Memory.Registration.Save(ctx, saved); err != nil {
+		return ecs.Revision{}, err
+	}
+	rev, err := ecs.Register(ctx, s.Account.ECS(), s.MakeWrite, tagDefinition(s, s.Task))
+	switch {
+	case errors.Is(err, sluice.ErrUnanswered):
+		return EnsureRegistered(ctx, s, s.Task, s.Memory.Registration) // it searches the revision first
+	case err != nil:
+		return rev, err
+	}
+	saved.Revision = &rev
+	return rev, s.Memory.Registration.Save(ctx, saved)
 }
 
 // EnsureRegistered returns the saved revision and registers it if needed.
