@@ -92,6 +92,8 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 		return ""
 	case own == 0 && !before.reached(r.ARN) && r.Gone == "" && t.otherServes(r):
 		return ""
+	case own == 0 && all > 0 && !before.reached(r.ARN) && !r.Named && t.isCovered(r):
+		return ""
 	case r.Gone != "" && t.isReplaced(r, before):
 		return ""
 	case r.Gone != "":
@@ -133,6 +135,15 @@ func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) strin
 		return sends + "runs another version"
 	}
 	return ""
+}
+
+// isCovered reports whether a rule is the default action of a listener on which a rule sends requests to the service.
+// Callers of the service use that rule, and the default action may keep what ECS's own strategy left there.
+func (t Traffic) isCovered(r Route) bool {
+	return r.IsDefault() && slices.ContainsFunc(t.Routes, func(x Route) bool {
+		own, _ := t.weight(x)
+		return x.Listener == r.Listener && !x.IsDefault() && x.Gone == "" && own > 0
+	})
 }
 
 // otherServes reports whether a rule gives weight to a group of another service that may serve.

@@ -43,26 +43,28 @@ func TestProblems(t *testing.T) {
 		serving []string
 		want    string
 	}{
-		"served":                       {now: traffic(2, 0, Scope{}, both(100, 0))},
-		"both serve":                   {now: traffic(2, 1, Scope{}, both(80, 20))},
-		"an empty group has weight":    {now: traffic(2, 0, Scope{}, both(80, 20)), want: "20 % of the requests to green, which has no targets"},
-		"no weight":                    {now: traffic(2, 0, Scope{}, both(0, 0)), want: "gives weight to no target group"},
-		"no weight any more":           {now: traffic(2, 0, Scope{}, both(0, 0)), before: reached, want: "gives weight to no target group"},
-		"another version":              {now: traffic(2, 2, Scope{}, both(0, 100)), serving: []string{blue}, want: "runs another version"},
-		"other services have weight":   {now: traffic(2, 0, Scope{}, rule("1", to(blue, 50), to(others, 50)))},
-		"only another, empty service":  {now: withOther(0, 0, rule("1", to(blue, 0), to(others, 100))), want: "100 % of the requests to others, which has no healthy target"},
-		"another, empty service too":   {now: withOther(0, 0, rule("1", to(blue, 50), to(others, 50))), want: "50 % of the requests to others, which has no healthy target"},
-		"another, unhealthy service":   {now: withOther(2, 2, rule("1", to(blue, 0), to(others, 100))), want: "100 % of the requests to others, which has no healthy target"},
-		"another service that serves":  {now: withOther(2, 1, rule("1", to(blue, 0), to(others, 100)))},
-		"a rule of another service":    {now: withOther(0, 0, rule("1", to(others, 100)))},
-		"only other services":          {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100)))},
-		"only other services now":      {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100))), before: reached, want: "forwards to blue 0, others 100"},
-		"a test rule of the canary":    {now: traffic(2, 0, Scope{TestGroup: green}, both(100, 0), rule("2", to(green, 1)))},
-		"a rule that the file names":   {now: traffic(2, 0, Scope{TestGroup: green, Rules: []string{"2"}}, rule("2", to(green, 1))), want: "has no targets"},
-		"a listener for tests":         {now: traffic(2, 0, Scope{Listeners: []string{"other"}}, rule("2", to(green, 1)))},
-		"a rule that is gone":          {now: gone(reached), before: reached, want: "no longer exists: the rule was deleted"},
-		"a rule that another replaces": {now: gone(reached, rule("2", to(blue, 1))), before: reached},
-		"a fixed response":             {now: gone(reached, fixed), before: reached, want: "its action is fixed-response"},
+		"served":                        {now: traffic(2, 0, Scope{}, both(100, 0))},
+		"both serve":                    {now: traffic(2, 1, Scope{}, both(80, 20))},
+		"an empty group has weight":     {now: traffic(2, 0, Scope{}, both(80, 20)), want: "20 % of the requests to green, which has no targets"},
+		"no weight":                     {now: traffic(2, 0, Scope{}, both(0, 0)), want: "gives weight to no target group"},
+		"no weight any more":            {now: traffic(2, 0, Scope{}, both(0, 0)), before: reached, want: "gives weight to no target group"},
+		"another version":               {now: traffic(2, 2, Scope{}, both(0, 100)), serving: []string{blue}, want: "runs another version"},
+		"other services have weight":    {now: traffic(2, 0, Scope{}, rule("1", to(blue, 50), to(others, 50)))},
+		"only another, empty service":   {now: withOther(0, 0, rule("1", to(blue, 0), to(others, 100))), want: "100 % of the requests to others, which has no healthy target"},
+		"another, empty service too":    {now: withOther(0, 0, rule("1", to(blue, 50), to(others, 50))), want: "50 % of the requests to others, which has no healthy target"},
+		"another, unhealthy service":    {now: withOther(2, 2, rule("1", to(blue, 0), to(others, 100))), want: "100 % of the requests to others, which has no healthy target"},
+		"another service that serves":   {now: withOther(2, 1, rule("1", to(blue, 0), to(others, 100)))},
+		"an empty default below a rule": {now: withOther(0, 0, rule("default", to(blue, 0), to(others, 100)), rule("1", to(blue, 100)))},
+		"an empty default alone":        {now: withOther(0, 0, rule("default", to(blue, 0), to(others, 100))), want: "others, which has no healthy target"},
+		"a rule of another service":     {now: withOther(0, 0, rule("1", to(others, 100)))},
+		"only other services":           {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100)))},
+		"only other services now":       {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100))), before: reached, want: "forwards to blue 0, others 100"},
+		"a test rule of the canary":     {now: traffic(2, 0, Scope{TestGroup: green}, both(100, 0), rule("2", to(green, 1)))},
+		"a rule that the file names":    {now: traffic(2, 0, Scope{TestGroup: green, Rules: []string{"2"}}, rule("2", to(green, 1))), want: "has no targets"},
+		"a listener for tests":          {now: traffic(2, 0, Scope{Listeners: []string{"other"}}, rule("2", to(green, 1)))},
+		"a rule that is gone":           {now: gone(reached), before: reached, want: "no longer exists: the rule was deleted"},
+		"a rule that another replaces":  {now: gone(reached, rule("2", to(blue, 1))), before: reached},
+		"a fixed response":              {now: gone(reached, fixed), before: reached, want: "its action is fixed-response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Texts(c.now.Problems(c.before, c.serving...))
@@ -74,8 +76,8 @@ func TestProblems(t *testing.T) {
 }
 
 // withOther is a read in which blue serves, and the group of another service has targets.
-func withOther(targets, unhealthy int, r Route) Traffic {
-	t := traffic(2, 0, Scope{}, r)
+func withOther(targets, unhealthy int, routes ...Route) Traffic {
+	t := traffic(2, 0, Scope{}, routes...)
 	_ = t.ReadOthers(func(arn string) (Group, error) {
 		return Group{ARN: arn, Read: true, Targets: targets, Unhealthy: unhealthy}, nil
 	})
