@@ -54,7 +54,12 @@ key. It is neither printed nor kept. --get-secrets=false does not read it.
   sluice verify --output json
   sluice verify --put-logs`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return at.Read(p.Session, c, args,
+			n, err := at.Resolve(p.Session, c, args)
+			if err != nil {
+				return err
+			}
+			f.images.ForSeveral(len(n.Paths))
+			return p.ReadNamed(c.Context(), c.Name(), n,
 				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
 					return (&program{Session: s}).runVerify(ctx, path, f)
 				})
