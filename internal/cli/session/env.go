@@ -75,6 +75,8 @@ type Env struct {
 
 	// FindProgram returns an error if a program is not installed. Nil: none is.
 	FindProgram func(name string) error
+	// RunGit runs git in a folder. It returns what it prints, and what it says of an error. Nil: there is no git.
+	RunGit func(dir string, args ...string) (out, said string, err error)
 	// RunProgram runs a program with this process's terminal until it ends.
 	RunProgram func(name string, args ...string) error
 
@@ -131,7 +133,7 @@ func OS() Env {
 		Getwd: os.Getwd, FS: folder.New, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond,
 		IgnoreSIGPIPE: ignoreSIGPIPE,
 		Host:          strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), IsAlive: isProcessAlive,
-		FindProgram: findProgram, RunProgram: runProgram, OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,
+		FindProgram: findProgram, RunProgram: runProgram, RunGit: runGit, OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,
 	}
 }
 
@@ -165,6 +167,14 @@ func userName() string {
 func findProgram(name string) error {
 	_, err := exec.LookPath(name)
 	return err
+}
+
+func runGit(dir string, args ...string) (out, said string, err error) {
+	var stdout, stderr strings.Builder
+	c := exec.Command("git", args...)
+	c.Dir, c.Stdout, c.Stderr = dir, &stdout, &stderr
+	err = c.Run()
+	return stdout.String(), stderr.String(), err
 }
 
 func runProgram(name string, args ...string) error {

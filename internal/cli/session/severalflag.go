@@ -23,7 +23,10 @@ folder, in the given order, and a table at the end lists the results. In JSON, e
 document names its folder. The exit code is the worst of theirs. ` + PatternHelp
 
 // SeveralFlag names the applications of a command that takes several.
-type SeveralFlag struct{ ApplicationFlag }
+type SeveralFlag struct {
+	ApplicationFlag
+	since string // --changed-since
+}
 
 // Named are the applications that a command line names.
 type Named struct {
@@ -52,7 +55,14 @@ func (f *SeveralFlag) Resolve(s *Session, c *cobra.Command, args []string) (Name
 	if len(given) == 0 {
 		n.Paths = []string{path}
 	}
-	return n, s.refuseDuplicates(c, n.Paths)
+	if err := s.refuseDuplicates(c, n.Paths); err != nil || f.since == "" {
+		return n, err
+	}
+	if n.Paths, err = s.keepChanged(c, n.Paths, f.since); err == nil && len(n.Paths) == 0 {
+		s.PrintResult("no application has files that changed since " + f.since)
+		err = ExitStatus(0)
+	}
+	return n, err
 }
 
 // Read runs a command that reads for the applications that the command line names.
