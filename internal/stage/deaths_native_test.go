@@ -114,8 +114,8 @@ func TestFewReadsInTheBakeTime(t *testing.T) {
 		})
 		return count
 	}
-	if more := calls(30) - calls(10); more > 20*(12+6)+20 {
-		t.Errorf("20 minutes of bake time took %d calls", more)
+	if more := calls(10) - calls(2); more > 8*(12+6)+20 { // after ten minutes without a change every wait has few
+		t.Errorf("8 minutes of bake time took %d calls", more)
 	}
 }
 

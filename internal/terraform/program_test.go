@@ -170,12 +170,16 @@ func TestExampleIsApplied(t *testing.T) {
 	expect([]string{"4 added", `outcome = "succeeded"`}, false, apply...)
 	b.shift(map[string]int32{stableARN: 80, canaryARN: 20})
 	expect([]string{"0 added, 0 changed, 0 destroyed", "= 80"}, false, apply...)
-	expect([]string{"prod/shop: rolled back", "exit code 3", "next: "}, true,
+	// a canary group without tasks gets a fifth of the requests: then the former version does not reach all callers
+	expect([]string{"prod/shop: failed", "20 % of the requests to web-canary", "exit code 3", "next: "}, true,
 		append(apply, "-var=image="+crashes)...)
 	if got := b.weights(); got != `{"web-canary":20,"web-primary":80}` {
 		t.Errorf("weights %s", got)
 	}
 	expect([]string{"sluice_wait.shop will be updated in-place"}, false, "plan", "-var=image="+crashes)
+	b.shift(map[string]int32{stableARN: 100, canaryARN: 0})
+	expect([]string{"prod/shop: rolled back", "exit code 3", "next: "}, true,
+		append(apply, "-var=image="+crashes)...)
 	expect([]string{"4 destroyed"}, false, "destroy", "-auto-approve")
 }
 
