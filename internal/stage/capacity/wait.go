@@ -244,13 +244,28 @@ type Remaining struct {
 	Of    int    // the desired number; another one starts the wait anew
 }
 
+// progress is the least that has remained, and since when.
+type progress struct {
+	least Remaining
+	at    time.Time
+}
+
+// lastAt returns when less remained than ever before, as of a poll that shows left.
+func (p *progress) lastAt(left Remaining, now time.Time) time.Time {
+	if p.least.Text == "" || left.Of != p.least.Of || left.Count < p.least.Count {
+		p.least, p.at = left, now
+	}
+	return p.at
+}
+
 // PollUntilDone polls until rest returns nothing. A count below all earlier ones is progress and restarts
 // the deadline: tasks that are replaced again and again change the count too. The deadline includes the
 // drain time, so a drain is no stall.
 func PollUntilDone(ctx context.Context, s *step.Step, what string,
 	rest func(context.Context) (Remaining, error)) error {
-	var last, least Remaining
-	moved, changed := s.Clock.Now(), s.Clock.Now()
+	var last Remaining
+	var moved progress
+	changed := s.Clock.Now()
 	for {
 		if err := CheckDuringWait(ctx, s); err != nil {
 			return err
@@ -264,10 +279,8 @@ func PollUntilDone(ctx context.Context, s *step.Step, what string,
 			changed = now
 			s.Host.Emit(sluice.Waiting{For: what, Detail: left.Text})
 		}
-		if last = left; least.Text == "" || left.Of != least.Of || left.Count < least.Count {
-			least, moved = left, now
-		}
-		if now.Sub(moved) > s.Plan.ProgressDeadline+s.Plan.Drain {
+		last = left
+		if now.Sub(moved.lastAt(left, now)) > s.Plan.ProgressDeadline+s.Plan.Drain {
 			return &sluice.Error{Op: "wait for " + what, Resource: s.Client.Resource(), Kind: sluice.Stall,
 				Err: fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline+s.Plan.Drain, left.Text)}
 		}
