@@ -23,12 +23,7 @@ func TestImageOfCIIsDeployed(t *testing.T) {
 	for _, shape := range []string{"fargate-balanced", "external-balanced", "codedeploy", "discovery-a", "daemon", "fargate"} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			b := &caseBench{shapeBench: newShapeBench(t, readArchive(t, "testdata/shapes/"+shape+".txtar"))}
-			b.files = filepath.Join(b.dir, "files")
-			b.clock.Run(func() {
-				if !b.load() {
-					return
-				}
+			playShape(t, shape, func(b *caseBench) {
 				was := b.images[0]
 				container := b.servingContainers()[0]
 				from := "image of container " + container + ": " + ciImage + " (--image; the file has " + was + ")"
@@ -51,6 +46,18 @@ func TestImageOfCIIsDeployed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// playShape plays a service of testdata/shapes in the world that sluice sim --from builds.
+func playShape(t *testing.T, name string, play func(*caseBench)) {
+	t.Helper()
+	b := &caseBench{shapeBench: newShapeBench(t, readArchive(t, "testdata/shapes/"+name+".txtar"))}
+	b.files = filepath.Join(b.dir, "files")
+	b.clock.Run(func() {
+		if b.load() {
+			play(b)
+		}
+	})
 }
 
 // servingImages returns the images of the task definition that serves.
@@ -101,12 +108,7 @@ func TestImageOfCIWithOwnStrategy(t *testing.T) {
 // Flags that name no container, or not only one, are refused before anything is written.
 func TestImagesThatCannotBeSet(t *testing.T) {
 	noMachine(t)
-	b := &caseBench{shapeBench: newShapeBench(t, readArchive(t, "testdata/shapes/several-containers.txtar"))}
-	b.files = filepath.Join(b.dir, "files")
-	b.clock.Run(func() {
-		if !b.load() {
-			return
-		}
+	playShape(t, "several-containers", func(b *caseBench) {
 		names := b.servingContainers()
 		b.expect("deploy --image web:v2", 1, "the task definition has "+countWords(names)+": "+strings.Join(names, ", "),
 			"next: name one of them: --image "+names[0]+"=…")
@@ -138,12 +140,7 @@ func countWords(names []string) string {
 // A service that does not exist has no image: the first deployment needs one.
 func TestFromServiceWithoutAService(t *testing.T) {
 	noMachine(t)
-	b := &caseBench{shapeBench: newShapeBench(t, readArchive(t, "testdata/shapes/fargate.txtar"))}
-	b.files = filepath.Join(b.dir, "files")
-	b.clock.Run(func() {
-		if !b.load() {
-			return
-		}
+	playShape(t, "fargate", func(b *caseBench) {
 		b.edit(caseEdit{"taskdef.json", b.images[0], "from-service"})
 		name := b.service["serviceName"].(string)
 		b.edit(caseEdit{"servicedef.json", `"` + name + `"`, `"other"`})
@@ -155,12 +152,7 @@ func TestFromServiceWithoutAService(t *testing.T) {
 // A desired count of the service stays, whoever set it. Only files of sluice have that.
 func TestCountOfTheServiceStays(t *testing.T) {
 	noMachine(t)
-	b := &caseBench{shapeBench: newShapeBench(t, readArchive(t, "testdata/shapes/fargate.txtar"))}
-	b.files = filepath.Join(b.dir, "files")
-	b.clock.Run(func() {
-		if !b.load() {
-			return
-		}
+	playShape(t, "fargate", func(b *caseBench) {
 		b.expect("deploy --tasks 3", 0, "succeeded")
 		b.edit(caseEdit{"servicedef.json", fmt.Sprintf(`"desiredCount": %v`, b.service["desiredCount"]),
 			`"desiredCount": "from-service"`})

@@ -147,8 +147,10 @@ func TestValuesThatHaveNoEffectAreRefused(t *testing.T) {
 
 // The help of a flag is shown in full, also if its name could be that of a secret.
 func TestHelpIsNotMasked(t *testing.T) {
-	if _, out, errs := runOffline(t, "verify", "--help"); strings.Contains(out+errs, "***") {
-		t.Error(out + errs)
+	for _, command := range []string{"verify", "render"} {
+		if _, out, errs := runOffline(t, command, "--help"); strings.Contains(out+errs, "***") {
+			t.Errorf("%s%s", out, errs)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ var rules = []maskRule{
 	}},
 	{nameStems, func(text string) string {
 		text = assignedPattern.ReplaceAllStringFunc(text, maskAssigned)
-		text = flaggedPattern.ReplaceAllString(text, "${1}${2}"+Stars)
+		text = flaggedPattern.ReplaceAllStringFunc(text, maskFlagged)
 		text = keyedPattern.ReplaceAllStringFunc(text, maskKeyed)
 		return pairPattern.ReplaceAllString(text, "${1}"+Stars)
 	}},
@@ -75,6 +75,19 @@ func maskAssigned(text string) string {
 		return text
 	}
 	return assignedPattern.ReplaceAllString(text, "${1}"+Stars)
+}
+
+// switches are flags of sluice without a value: the word after them is text of the help.
+var switches = [...]string{"--show-secrets", "--get-secrets"}
+
+// maskFlagged masks the value of `--name value`.
+func maskFlagged(text string) string {
+	for _, s := range switches {
+		if strings.HasPrefix(strings.TrimLeft(text, " \n\t`"), s) {
+			return text
+		}
+	}
+	return flaggedPattern.ReplaceAllString(text, "${1}${2}"+Stars)
 }
 
 // nameStems are substrings: every match of namePattern contains one of them.

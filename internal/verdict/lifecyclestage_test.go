@@ -103,3 +103,43 @@ func TestUnendedDeploymentSaysHowManyTasksRun(t *testing.T) {
 		}
 	}
 }
+
+// ECS may take our deployment back to the one that it replaced, as an alarm requests. A read that shows this looks like
+// one from before the write: it counts when no read has shown anything else for a while. Reads that look so are no bake
+// time either.
+func TestDeploymentThatIsTakenBackToTheReplacedOne(t *testing.T) {
+	ours := dep(3, "PRIMARY", "IN_PROGRESS", 2)
+	bakes, back := service("", ours), service("", dep(2, "PRIMARY", "COMPLETED", 2))
+	bakes.Alarms.Enabled = true
+	written := Written{Deployment: ours.ID, Created: ours.CreatedAt, Replaced: "ecs-svc/2"}
+	wanted := Wanted{Deployment: ours.ID, AfterWrite: written, Deadline: 10 * time.Minute}
+	observations := []at{{0, bakes, nil, nil, blind}, {5, back, nil, nil, blind}, {10, bakes, nil, nil, blind}}
+	if v := watchIt(t, wanted, observations...); v.State == Ended {
+		t.Errorf("an older read ended the wait: %s", v.Detail)
+	}
+	for second := 15; second <= 50; second += 5 {
+		observations = append(observations, at{second, back, nil, nil, blind})
+	}
+	if v := watchIt(t, wanted, observations...); v.Outcome != sluice.RolledBack || v.By != "web:2" {
+		t.Errorf("%q by %q: %s", v.Outcome, v.By, v.Detail)
+	}
+	never := []at{}
+	for second := 0; second <= 700; second += 5 {
+		never = append(never, at{second, back, nil, nil, blind})
+	}
+	if v := watchIt(t, wanted, never...); v.Outcome != sluice.Stalled {
+		t.Errorf("no read shows the write: %q: %s", v.Outcome, v.Detail)
+	}
+}
+
+// Reads that are older than the write show no bake time: the deadline counts.
+func TestBakeTimeThatNoReadShows(t *testing.T) {
+	ours := dep(3, "PRIMARY", "IN_PROGRESS", 2)
+	bakes, back := service("", ours), service("", dep(2, "PRIMARY", "COMPLETED", 2))
+	bakes.Alarms.Enabled = true
+	wanted := Wanted{Deployment: ours.ID, Deadline: 20 * time.Second,
+		AfterWrite: Written{Deployment: ours.ID, Created: ours.CreatedAt, Replaced: "ecs-svc/2"}}
+	if v := watchIt(t, wanted, at{0, bakes, nil, nil, blind}, at{10, back, nil, nil, blind}, at{25, back, nil, nil, blind}); v.Outcome != sluice.Stalled {
+		t.Errorf("%q: %s", v.Outcome, v.Detail)
+	}
+}

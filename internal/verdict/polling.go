@@ -281,7 +281,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	if r.limit.isNear(o.At.Sub(r.began)) && !(r.limit.follows && r.hold.time > 0) {
 		return &conclusion{outcome: sluice.TimedOut, why: r.limit.text()}
 	}
-	if r.isHeld(s) {
+	if r.isHeld() {
 		r.pace.progressAt = o.At // the time counts from its end
 	}
 	waits := r.hold.time > 0 && r.followed.allTasksRun(s)
@@ -293,7 +293,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 
 // isHeld reports whether no task has to start or stop before ECS goes on: a hook waits for an answer, ECS lets time pass,
 // or it shifts requests back to a restored version whose tasks run all. The record of that one shows no stage.
-func (r *ServiceFollower) isHeld(s *Service) bool {
+func (r *ServiceFollower) isHeld() bool {
 	return r.ecsBakes || r.shiftsBack || r.lastRecord != nil && r.lastRecord.holdsTasks()
 }
 

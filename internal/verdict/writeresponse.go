@@ -28,14 +28,23 @@ func (w Written) IsIn(s *Service) bool {
 	return p != nil && !w.Created.IsZero() && !p.CreatedAt.Before(w.Created)
 }
 
+// oldFor is how long observations may be older than a write that an earlier one has shown. Then ECS has taken the
+// written deployment back to the one that it replaced, as an alarm requests.
+const oldFor = 30 * time.Second
+
 // isOld reports whether an observation is older than the write that the wait follows.
 func (r *ServiceFollower) isOld(o Observation) bool {
-	return o.Service != nil && !r.want.AfterWrite.IsIn(o.Service)
+	if o.Service == nil {
+		return false
+	}
+	old := trackSince(&r.since.old, !r.want.AfterWrite.IsIn(o.Service), o.At)
+	return old >= 0 && (r.last == nil || old < oldFor)
 }
 
 // skipObservation only checks the time limits: an older observation contains the state before the
-// write.
+// write, and does not show that ECS lets time pass.
 func (r *ServiceFollower) skipObservation(o Observation) Verdict {
+	r.ecsBakes, r.shiftsBack = false, false
 	if r.conclusion == nil {
 		r.conclusion = r.checkLimits(Observation{At: o.At})
 	}

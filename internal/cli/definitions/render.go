@@ -70,7 +70,7 @@ such as a SecureString, is masked unless --show-secrets is given.`,
 	}
 	at.Register(c)
 	images = session.RegisterImages(c.Flags())
-	c.Flags().BoolVar(&showSecrets, "show-secrets", false, "print secret values that lookups read")
+	c.Flags().BoolVar(&showSecrets, "show-secrets", false, "print secret values of variables and lookups")
 	return c
 }
 
@@ -102,7 +102,7 @@ func (p *program) runRender(targets []string, path string, images *session.Image
 	if showSecrets {
 		p.ShowKnownSecrets()
 	} else if len(files.Application.Secrets) > 0 {
-		fmt.Fprintln(p.Env.Err, "note: secret values of lookups are masked; --show-secrets prints them")
+		fmt.Fprintln(p.Env.Err, "note: secret values of variables and lookups are masked; --show-secrets prints them")
 	}
 	_, err = p.Env.Out.Write(all)
 	return err

@@ -17,25 +17,22 @@ import (
 
 // runFlags are the flags of sluice run.
 type runFlags struct {
-	count *int
-	words []string // after --
-
-	chooseEnvironment func(name string) error
-	commands, env     []string
-	overrides, file   string
-	tags              []string
-	watch             string
-	definitions       survey.LiveDefinitions
-	images            *session.ImageFlags
-	propagate         string
+	count           *int
+	words           []string // after --
+	commands, env   []string
+	overrides, file string
+	tags            []string
+	watch           string
+	definitions     survey.LiveDefinitions
+	images          *session.ImageFlags
+	propagate       string
 }
 
 func (o *runFlags) registerRunFlags(s *session.Session, f *pflag.FlagSet) {
-	o.chooseEnvironment = s.Flags.ChooseEnvironment
 	f.Var(countFlag{&o.count}, "count", "number of tasks (default: the file's runTask.count, or 1)")
 	f.StringArrayVar(&o.commands, "command", nil,
 		"`CONTAINER=COMMAND` instead of its own, as words separated by spaces or a JSON list; repeatable")
-	f.Var(runEnvFlag{o}, "env",
+	f.Var(runEnvFlag{o, &s.Flags}, "env",
 		"`CONTAINER=NAME=VALUE` to set in its environment; repeatable. Without =: the environment of sluice.yaml")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
 	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides: JSON, YAML or Jsonnet, also with templates")
@@ -49,7 +46,10 @@ func (o *runFlags) registerRunFlags(s *session.Session, f *pflag.FlagSet) {
 }
 
 // runEnvFlag is the flag --env of sluice run: a variable of a container, or the environment of sluice.yaml.
-type runEnvFlag struct{ to *runFlags }
+type runEnvFlag struct {
+	to  *runFlags
+	all *session.Flags
+}
 
 func (f runEnvFlag) String() string { return "" }
 
@@ -60,7 +60,7 @@ func (f runEnvFlag) Set(s string) error {
 		f.to.env = append(f.to.env, s)
 		return nil
 	}
-	return f.to.chooseEnvironment(s)
+	return f.all.ChooseEnvironment(s)
 }
 
 // runUntilFlag is the flag --wait-until of ecspresso.

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
-
-// readsAtOnce is how many applications are read and planned at once.
-const readsAtOnce = 8
 
 // deploySeveral deploys several applications. It first reads and plans all of them, and writes only if
 // all can be deployed.
@@ -48,11 +44,16 @@ func deploySeveral(ctx context.Context, p *program, paths []string, o deployOpti
 // it prints the problems of all and returns the worst exit code.
 func prepareSeveral(ctx context.Context, p *program, j *journal.Journal, paths []string,
 	o deployOptions) ([]*preparedPlan, error) {
-	if _, _, err := p.OpenClock(); err != nil {
+	c, _, err := p.OpenClock()
+	if err != nil {
 		return nil, err
 	}
 	all, errs := make([]*preparedPlan, len(paths)), make([]error, len(paths))
-	prepareEach(ctx, p, paths, func(i int) {
+	done := p.ShowCalls()
+	session.EachAtOnce(c, len(paths), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
 		all[i], errs[i] = p.preparePlan(ctx, paths[i], o.plan)
 		if errs[i] == nil {
 			errs[i] = (&serviceConflicts{p, j, all[i], o.conflicts}).refuseConflicts(ctx)
@@ -61,6 +62,7 @@ func prepareSeveral(ctx context.Context, p *program, j *journal.Journal, paths [
 			errs[i] = refuseSuspendedScaling(all[i].plan, o.run.NoWait)
 		}
 	})
+	done()
 	if ctx.Err() != nil {
 		p.PrintResult("stopped before any application was deployed")
 		return nil, session.ExitStatus(sluice.ExitStopped)
@@ -78,23 +80,6 @@ func prepareSeveral(ctx context.Context, p *program, j *journal.Journal, paths [
 		fmt.Fprintf(p.Env.Err, "%d of %d applications cannot be deployed; nothing was written\n", len(codes), len(paths))
 	}
 	return all, session.ExitWith(sluice.WorstExit(codes...))
-}
-
-// prepareEach calls prepare for each application, several at once.
-func prepareEach(ctx context.Context, p *program, paths []string, prepare func(i int)) {
-	defer p.ShowCalls()()
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, readsAtOnce)
-	for i := range paths {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			if ctx.Err() == nil {
-				prepare(i)
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // refuseSameService sets an error for each application whose service an earlier one deploys too.

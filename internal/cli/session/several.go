@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
@@ -42,18 +43,25 @@ func (s *Session) readEach(ctx context.Context, verb string, paths []string, one
 	for _, path := range paths {
 		r.reads = append(r.reads, &read{path: path})
 	}
-	workers := make([]func(), min(readsAtOnce, len(paths)))
-	for i := range workers {
-		workers[i] = func() {
-			for r.runNext(ctx) {
-			}
-		}
-	}
-	clock.All(c, workers...)
+	EachAtOnce(c, len(paths), func(i int) { r.runAndPrint(ctx, r.reads[i]) })
 	if err := errors.Join(r.problems...); err != nil {
 		return err
 	}
 	return r.end(ctx)
+}
+
+// EachAtOnce calls read for each number below n, several at once, in their order.
+func EachAtOnce(c clock.Clock, n int, read func(i int)) {
+	var begun atomic.Int32
+	workers := make([]func(), min(readsAtOnce, n))
+	for w := range workers {
+		workers[w] = func() {
+			for i := int(begun.Add(1)) - 1; i < n; i = int(begun.Add(1)) - 1 {
+				read(i)
+			}
+		}
+	}
+	clock.All(c, workers...)
 }
 
 // readRun runs a command for several applications.
@@ -62,10 +70,10 @@ type readRun struct {
 	verb    string
 	one     ReadOne
 
-	mu             sync.Mutex
-	reads          []*read
-	begun, printed int     // how many of them
-	problems       []error // of writing the output
+	mu       sync.Mutex
+	reads    []*read
+	printed  int     // how many of them
+	problems []error // of writing the output
 }
 
 // read is the run of the command for one application.
@@ -78,16 +86,11 @@ type read struct {
 	output recordedOutput
 }
 
-// runNext runs the command for the next application and prints what can be printed. It returns false if there is none.
-func (r *readRun) runNext(ctx context.Context) bool {
-	r.mu.Lock()
-	if r.begun == len(r.reads) || ctx.Err() != nil {
-		r.mu.Unlock()
-		return false
+// runAndPrint runs the command for an application and prints what can be printed.
+func (r *readRun) runAndPrint(ctx context.Context, x *read) {
+	if ctx.Err() != nil {
+		return
 	}
-	x := r.reads[r.begun]
-	r.begun++
-	r.mu.Unlock()
 	r.run(ctx, x)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +100,6 @@ func (r *readRun) runNext(ctx context.Context) bool {
 			r.problems = append(r.problems, err)
 		}
 	}
-	return true
 }
 
 // run runs the command for one application. A panic ends this one only.
