@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -174,6 +175,12 @@ func (s Stage) MayWrite(w sluice.Write) bool {
 		}
 	}
 	return false
+}
+
+// CreatesService reports whether the plan was made for a service that did not exist.
+func (p *Plan) CreatesService() bool {
+	create := sluice.Write{Operation: "ecs:CreateService", Resource: p.ServiceResource()}
+	return slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.MayWrite(create) })
 }
 
 // HasChanges reports whether deploying would change anything.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -139,4 +140,31 @@ func TestServiceThatIsDeletedWhileItRolls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Somebody deletes the service between the plan and the first write. Nothing is written, and
+// nothing counts as rolled back: callers get no response.
+func TestServiceThatIsDeletedBeforeTheFirstWrite(t *testing.T) {
+	deploy := func(b *stagetest.Bench, files fstest.MapFS) {
+		id := b.Start(files)
+		stagetest.Got(b.ECS.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+		before := string(stagetest.Got(b.Registered())(b))
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if end.Outcome != sluice.Gone || !strings.Contains(end.Cause, "deleted the service") ||
+			!strings.Contains(end.Next, "create the service again") {
+			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
+		}
+		if after := string(stagetest.Got(b.Registered())(b)); after != before {
+			b.Errorf("registered: %s, before %s", after, before)
+		}
+	}
+	t.Run("rolling", func(t *testing.T) {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) { deploy(b, b.RollingFiles("sim/web:v2", stagetest.Breaker)) })
+	})
+	t.Run("task sets", func(t *testing.T) {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			deploy(b, b.Files("sim/web:v2", stagetest.PipelineHeldAfter(1)))
+		})
+	})
 }

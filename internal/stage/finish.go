@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/claim"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/revision"
@@ -70,8 +71,8 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return confirmServiceExists(ctx, s, o), nil
 	}
 	err := confirmServing(ctx, s, o)
-	if err == nil && o == sluice.RolledBack && s.Confirmed == nil && s.Plan.Callers.ReceivesRequests() {
-		s.Confirmed, err = s.Client.Observe(ctx) // nothing was changed, but others may have changed the rules
+	if err == nil && o == sluice.RolledBack && s.Confirmed == nil {
+		s.Confirmed, err = readUnchanged(ctx, s)
 	}
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken:
@@ -100,15 +101,23 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 	return end, err
 }
 
+// readUnchanged reads the service of a deployment that changed nothing: others may have changed the
+// rules, or deleted it. It is nil if the deployment was to create it, or has none.
+func readUnchanged(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
+	switch {
+	case !s.Plan.Mode().HasService():
+		return nil, nil
+	case s.Plan.CreatesService():
+		return s.Client.Observe(ctx)
+	}
+	return readActive(ctx, s)
+}
+
 // confirmServiceExists replaces the outcome of a failure by [sluice.Gone] if the service is deleted: neither
 // a rollback nor a resume can restore a version then. A read without an answer changes nothing.
 func confirmServiceExists(ctx context.Context, s *step.Step, o sluice.Outcome) Ending {
-	former, found, err := s.Memory.Snapshot.Find(ctx)
-	if err != nil || !found || !s.Plan.Mode().HasService() {
-		return Ending{Outcome: o}
-	}
 	claim, err := s.Memory.Claim.Load(ctx)
-	if err != nil || !former.Service && !claim.Claimed {
+	if err != nil || !s.Plan.Mode().HasService() || s.Plan.CreatesService() && !claim.Claimed {
 		return Ending{Outcome: o} // the service was not created
 	}
 	live, err := s.Client.Observe(ctx)

@@ -44,7 +44,7 @@ func codeDeployRules() rules {
 func codeDeployText(p *plan.Plan, s plan.Stage) string {
 	c := p.CodeDeploy
 	switch {
-	case s.MayWrite(sluice.Write{Operation: "ecs:CreateService", Resource: p.ServiceResource()}):
+	case p.CreatesService():
 		return "create the service"
 	case !c.Deploys:
 		return "change the service's attributes; no CodeDeploy deployment is needed"

@@ -61,15 +61,9 @@ func StageWithRevision(ctx context.Context, s *step.Step) (*ecs.ServiceState, ec
 
 // Stage takes the snapshot, creates the service if there is none, and claims it.
 func Stage(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
-	live, err := FindActiveService(ctx, s)
+	live, err := FindWithSnapshot(ctx, s)
 	if err != nil {
 		return nil, err
-	}
-	if err := LoadSnapshot(ctx, s, live); err != nil {
-		return nil, err
-	}
-	if live == nil && s.Snapshot.Service {
-		return nil, step.ErrServiceDeleted(s)
 	}
 	if live == nil {
 		if live, err = s.Hosting.CreateService(ctx); err != nil {
@@ -85,6 +79,25 @@ func Stage(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
 		}
 	}
 	return outside.StartWatch(ctx, s, live)
+}
+
+// FindWithSnapshot returns the service, or nil if the deployment must create it, and loads the
+// snapshot. A service that existed when the plan was made or at the start is not created again.
+func FindWithSnapshot(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
+	live, err := FindActiveService(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil && !s.Plan.CreatesService() {
+		return nil, step.ErrServiceDeleted(s)
+	}
+	if err := LoadSnapshot(ctx, s, live); err != nil {
+		return nil, err
+	}
+	if live == nil && s.Snapshot.Service {
+		return nil, step.ErrServiceDeleted(s)
+	}
+	return live, nil
 }
 
 // FindActiveService returns the service if it is ACTIVE, and nil if it must be created. It waits

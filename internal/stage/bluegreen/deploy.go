@@ -62,19 +62,10 @@ func Deploy(ctx context.Context, s *step.Step) error {
 // beginCodeDeploy takes the snapshot, and claims the service if the stage writes to it itself. A
 // CodeDeploy deployment needs no claim: a deployment group has one at a time.
 func beginCodeDeploy(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
-	live, err := begin.FindActiveService(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := begin.LoadSnapshot(ctx, s, live); err != nil {
-		return nil, err
-	}
-	if live == nil && s.Snapshot.Service {
-		return nil, step.ErrServiceDeleted(s)
-	}
+	live, err := begin.FindWithSnapshot(ctx, s)
 	switch {
-	case live == nil:
-		return nil, nil
+	case err != nil || live == nil:
+		return nil, err
 	case listsClaimWrite(s):
 		return live, begin.ClaimAndSuspend(ctx, s, live)
 	}
