@@ -173,7 +173,7 @@ func stickySeconds(actions []world.Action) int32 {
 }
 
 // restoreRules restores the initial actions of every rule and what was deleted, as a stopped rollback advises. A rule that
-// ECS or CodeDeploy shifted to a group that can serve stays.
+// ECS or CodeDeploy shifted to a group that can serve stays, and one whose initial group is empty gets the other one.
 func (c *ruleChecks) restoreRules() {
 	c.env.ActOutside(func(tx *world.Tx) {
 		for _, r := range c.env.Routes {
@@ -184,6 +184,25 @@ func (c *ruleChecks) restoreRules() {
 			if was, ok := c.initialActions[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
 				tx.SetActions(r, was)
 			}
+			if c.env.Case.World.AlternatesGroups() && !c.env.canServe(tx, r) {
+				tx.SetActions(r, exchangeWeights(r.Actions))
+			}
 		}
 	})
+}
+
+// exchangeWeights returns the actions with the weights of the two groups exchanged.
+func exchangeWeights(actions []world.Action) []world.Action {
+	out := slices.Clone(actions)
+	for i, a := range out {
+		if a.Forward == nil || len(a.Forward.Groups) != 2 {
+			continue
+		}
+		forward := *a.Forward
+		forward.Groups = slices.Clone(forward.Groups)
+		g := forward.Groups
+		g[0].Weight, g[1].Weight = g[1].Weight, g[0].Weight
+		out[i].Forward = &forward
+	}
+	return out
 }

@@ -24,6 +24,8 @@ const (
 type Problem struct {
 	Route Route
 	Why   string // "rule 10 of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
+	// CanServe are the names of the service's groups that can serve the version: where the rule should send requests.
+	CanServe []string
 }
 
 // Next returns the command that mends the problem, or the one that shows the rule.
@@ -34,6 +36,10 @@ func (p Problem) Next() string {
 	if p.Route.Gone != "" {
 		return "create the rule again, with an action that forwards to the target group of the service"
 	}
+	if len(p.CanServe) > 0 {
+		return "see the rule, then restore its forward action, to " + strings.Join(p.CanServe, " or ") + ": " +
+			DescribeRuleCommand(p.Route.ARN)
+	}
 	return "see the rule, then restore its forward action: " + DescribeRuleCommand(p.Route.ARN)
 }
 
@@ -43,10 +49,20 @@ func (p Problem) Next() string {
 func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	for _, r := range t.Routes {
 		if why := t.problemOf(r, before, serving); why != "" {
-			all = append(all, Problem{Route: r, Why: r.Name() + " " + why})
+			all = append(all, Problem{Route: r, Why: r.Name() + " " + why, CanServe: t.canServe(serving)})
 		}
 	}
 	return all
+}
+
+// canServe returns the names of the groups of the service with healthy targets, of serving if that names any.
+func (t Traffic) canServe(serving []string) (names []string) {
+	for _, g := range t.Groups {
+		if g.Healthy > 0 && (len(serving) == 0 || slices.Contains(serving, g.ARN)) {
+			names = append(names, sluice.TargetGroupName(g.ARN))
+		}
+	}
+	return names
 }
 
 // Had reports whether each of the problems is of a rule that was a problem in this read too.

@@ -75,6 +75,32 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// The advice to restore a rule names the group where the version runs: CodeDeploy or ECS may have moved the service since
+// the rule was edited.
+func TestNextNamesTheGroupThatCanServe(t *testing.T) {
+	fixed := rule("1")
+	fixed.Action = "fixed-response"
+	reached := traffic(2, 0, Scope{}, rule("1", to(blue, 100), to(green, 0)))
+	for name, c := range map[string]struct {
+		healthyBlue, healthyGreen int
+		serving                   []string
+		want                      string
+	}{
+		"blue serves":           {2, 0, []string{blue, green}, "restore its forward action, to blue: "},
+		"the service has moved": {0, 2, []string{blue, green}, "restore its forward action, to green: "},
+		"both serve":            {2, 2, nil, "restore its forward action, to blue or green: "},
+		"green has another one": {2, 2, []string{blue}, "restore its forward action, to blue: "},
+		"none serves":           {0, 0, nil, "restore its forward action: "},
+	} {
+		now := traffic(c.healthyBlue, c.healthyGreen, Scope{})
+		now.AddRoutes(Scope{}, reached, []Route{fixed}, []string{"listener"})
+		all := now.Problems(reached, c.serving...)
+		if len(all) == 0 || !strings.Contains(all[0].Next(), c.want) {
+			t.Errorf("%s: %+v, want %q", name, all, c.want)
+		}
+	}
+}
+
 // withOther is a read in which blue serves, and the group of another service has targets.
 func withOther(targets, unhealthy int, routes ...Route) Traffic {
 	t := traffic(2, 0, Scope{}, routes...)
