@@ -137,7 +137,7 @@ outages:
 denials:
 	$(GO) test ./internal/cli -run '^TestEachWriteDeniedInTurn$$' -count=1 -timeout 4h -v -denials -denied '$(DENIED)'
 
-# The table of docs/gates.md, and whether the code still has these figures.
+# The table of docs/statistics.md, and whether the code still has these figures.
 gates:
 	$(GO) test ./internal/analysis -run '^(TestErrorRates|TestGoodReleases|TestShare|TestBadCanaries|TestClumped|TestEarlyPass|TestPairedKeeps)' -count=1 -timeout 2h -v -gates $(if $(RECORD),-update) | grep -vE '^(=== |--- PASS)'
 

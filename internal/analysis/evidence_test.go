@@ -133,7 +133,7 @@ func TestEvidenceOfTwoWindowsIsFair(t *testing.T) {
 	}
 }
 
-// The evidence is what the formula of docs/gates.md says, in windows of different shares.
+// The evidence is what the formula of docs/statistics.md says, in windows of different shares.
 func TestEvidenceIsThatOfTheFormula(t *testing.T) {
 	g := Gate{Strategy: Sequential, Worse: 1.5}
 	windows := []Window{window(0, 1, 60, 1, 540), window(1, 0, 60, 2, 540), window(2, 9, 300, 3, 300),

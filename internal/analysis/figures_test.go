@@ -13,7 +13,7 @@ import (
 )
 
 // full plays all releases of the figures: make gates. Without it, a test plays some of them.
-var full = flag.Bool("gates", false, "measure the figures of docs/gates.md; with -update, write them there")
+var full = flag.Bool("gates", false, "measure the figures of docs/statistics.md; with -update, write them there")
 
 // runsOf is how many releases a test plays.
 func runsOf(all, some int) int {
@@ -23,7 +23,7 @@ func runsOf(all, some int) int {
 	return some
 }
 
-// cell is a column of the table in docs/gates.md.
+// cell is a column of the table in docs/statistics.md.
 type cell struct {
 	name string
 	release
@@ -65,7 +65,7 @@ func detections(c cell, runs int, seed uint64) map[string][]int {
 	return at
 }
 
-// TestErrorRates is the table of docs/gates.md. SEQUENTIAL keeps its promise in each column.
+// TestErrorRates is the table of docs/statistics.md. SEQUENTIAL keeps its promise in each column.
 func TestErrorRates(t *testing.T) {
 	runs := runsOf(2000, 40)
 	all := methods()
@@ -89,7 +89,7 @@ func TestErrorRates(t *testing.T) {
 	}
 	if table := goldentest.Table(head, rows); *full {
 		fmt.Print(table)
-		goldentest.CheckPage(t, "docs/gates.md", map[string]string{"rates": table})
+		goldentest.CheckPage(t, "docs/statistics.md", map[string]string{"rates": table})
 	}
 }
 
@@ -185,7 +185,7 @@ func TestBadCanariesAreFound(t *testing.T) {
 }
 
 // TestClumpedFailures plays good releases in which one caller fails several times at once. The promise of
-// 1 % does not hold there: docs/gates.md has the figures. The spread and the margin reduce the errors.
+// 1 % does not hold there: docs/statistics.md has the figures. The spread and the margin reduce the errors.
 func TestClumpedFailures(t *testing.T) {
 	runs := runsOf(2000, 60)
 	for _, perMinute := range []float64{60, 600, 6000} {

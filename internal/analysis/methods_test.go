@@ -11,7 +11,7 @@ type method struct {
 	judge func([]Window) int
 }
 
-// methods are those of the table in docs/gates.md. Each should call at most 1 % of the good releases bad.
+// methods are those of the table in docs/statistics.md. Each should call at most 1 % of the good releases bad.
 func methods() []method {
 	return []method{
 		{"more than 1 % in a minute, failureLimit 0", overOnePercent(0, 1)},

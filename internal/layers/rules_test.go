@@ -82,7 +82,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/verdict/health", layer: 1, below: []int{0},
 		also: []string{"internal/verdict", "internal/verdict/diagnosis"}},
 	{pkg: "internal/analysis", layer: 1, // arithmetic only: the standard library
-		tests: []string{"internal/cli/goldentest"}}, // the table of docs/gates.md
+		tests: []string{"internal/cli/goldentest"}}, // the table of docs/statistics.md
 	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
 	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},

@@ -13,7 +13,7 @@ import (
 )
 
 // privateWords once had a meaning of this project's own. Texts for people use the words of AWS,
-// Kubernetes and Terraform; docs/glossary.md defines the others.
+// Kubernetes and Terraform; docs/reference/glossary.md defines the others.
 var privateWords = regexp.MustCompile(`(?i)\b(nobody|somebody|heeds?|heeding|meanwhile|anew|likewise|in the end|` +
 	`by hand|go(es|ing)? on|went on|told|tells?|seizes?|giv(e|es|en|ing) back|gave back|tak(e|es|en|ing) out|took out|` +
 	`puts? (in|back)|tak(e|es|en|ing) away|took away|who is found|way back|unwell|sick|fell|fallen|(at|to) rest|` +

@@ -59,7 +59,7 @@ func (c *CloudWatch) parseQuery(query string, step time.Duration) (Query, error)
 	q, err := ParseQuery(query, step)
 	if err != nil {
 		return q, &sluice.Error{Op: "read query", Resource: c.name, Err: err,
-			Next: "correct the query: docs/metrics.md describes the forms"}
+			Next: "correct the query: docs/reference/metrics.md describes the forms"}
 	}
 	return q, nil
 }

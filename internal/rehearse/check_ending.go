@@ -115,7 +115,7 @@ func (c *EndChecks) checkSingleSet(s *world.Service, want string) {
 		c.report.AddViolation("P3", "the desired count is %d; it was %d", s.Desired, c.desired)
 	}
 	keepsScale := c.env.Case.OutsidePolicy == "adopt" &&
-		c.env.Case.HasIntervention(ScaleCanary) // docs/operations.md, "External changes"
+		c.env.Case.HasIntervention(ScaleCanary) // docs/reference/external-changes.md
 	tasks := s.Desired
 	if keepsScale {
 		tasks = int(math.Ceil(float64(s.Desired) * p.Scale / 100))

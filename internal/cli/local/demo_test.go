@@ -221,6 +221,19 @@ func TestDemoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	goldentest.Check(t, "demo.txt", out.String())
+	checkRecordedRun(t, out.String())
+}
+
+// checkRecordedRun compares the head and the legend of a table with the run of the demo that the documentation shows.
+func checkRecordedRun(t *testing.T, table string) {
+	t.Helper()
+	recorded := goldentest.PageBlock(t, "docs/benchmarks.md", "demo")
+	head, _, _ := strings.Cut(table, "\n")
+	legend := strings.Split(table, "\n\n")[1]
+	if fields := strings.Fields(head); !strings.Contains(strings.Join(strings.Fields(recorded), " "), strings.Join(fields, " ")) ||
+		!strings.Contains(recorded, legend) {
+		t.Errorf("docs/benchmarks.md has a run with another head or legend; record one: make figures ONLY='a run'\n%s", recorded)
+	}
 }
 
 func TestDemoExits(t *testing.T) {

@@ -25,8 +25,9 @@ func (d *demo) printDemo(r *demoResult) error {
 		width, _ = d.Env.Size(d.Env.Out)
 	}
 	writeTable(&b, demoTable(r), width)
-	fmt.Fprintf(&b, "\nrequested, actual: canary weight as written and as AWS reports it\n"+
-		"measured: canary share of the requests ± 95 %%, from %s after the read\n\n", show.FormatDuration(propagationTime))
+	fmt.Fprintf(&b, "\nrequested, actual: weight of the canary as sluice wrote it and as AWS reported it\n"+
+		"measured: share of the requests that the canary got, with its 95 %% confidence\n"+
+		"interval; counted from %s after AWS reported the weight\n\n", show.FormatDuration(propagationTime))
 	fmt.Fprintln(&b, d.endingText(r))
 	for _, row := range r.Steps {
 		for _, f := range row.failures {

@@ -35,7 +35,7 @@ type cell struct {
 }
 
 // Each object that somebody else may change, under each policy: the table of
-// docs/operations.md.
+// docs/reference/external-changes.md.
 func TestOutsideChange(t *testing.T) {
 	const six = "PRIMARY sim/web:v2 100% 6 running; primary 100 canary 0"
 	back := func(says string) cell { return cell{sluice.RolledBack, says, stagetest.ServesV1} }

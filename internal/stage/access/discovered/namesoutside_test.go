@@ -78,7 +78,7 @@ func hiddenTask(b *stagetest.NameBench) (id, address string) {
 }
 
 // Each record that somebody else may take out or put in, under each policy and on
-// both hostings: the table of docs/operations.md.
+// both hostings: the table of docs/reference/external-changes.md.
 func TestNamedOutsideChange(t *testing.T) {
 	type cell struct {
 		outcome          sluice.Outcome
