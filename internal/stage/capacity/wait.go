@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -133,7 +132,7 @@ func ObserveExisting(ctx context.Context, s *step.Step, m step.Member) (step.Mem
 		if n > int(step.UnseenLimit/apart) {
 			return m, &sluice.Error{Op: "check the " + m.Label, Resource: m.ResourceName(),
 				Kind: sluice.OutsideChange,
-				Err:  errors.New("another process or person deleted it during the deployment"),
+				Err:  step.ErrMemberDeleted,
 				Next: "find the process or person that deleted it, then deploy again"}
 		}
 		if err := s.PauseFor(ctx, apart); err != nil {

@@ -28,10 +28,13 @@ func (s *Step) RestoredID(ctx context.Context) (sluice.ActionID, error) {
 	return sluice.NewActionID(s.Deployment, fmt.Sprintf("rollback %d", n+1), "task set"), err
 }
 
+// ErrMemberDeleted is the cause of an error about a task set or service that another actor deleted.
+var ErrMemberDeleted = errors.New("another process or person deleted it during the deployment")
+
 // AdvanceRestoredID changes the ID of the restored primary if that task set was deleted, so that
 // the next attempt creates another one.
 func AdvanceRestoredID(ctx context.Context, s *Step, err error) error {
-	if sluice.KindOf(err) != sluice.OutsideChange {
+	if !errors.Is(err, ErrMemberDeleted) {
 		return err
 	}
 	return errors.Join(err, s.Memory.Rollback.Update(ctx, func(b *memory.Rollback) { b.Restarts++ }))

@@ -2,11 +2,13 @@ package taskset_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -52,4 +54,43 @@ func TestRollbackDuringTheDrainCountsTheNewTasks(t *testing.T) {
 		b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
 		b.ExpectNoneLost()
 	})
+}
+
+// Another actor deletes the task set that a rollback has started again. The next rollback starts one more.
+func TestRestoredSetThatIsDeletedIsStartedAgain(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.ShiftBack,
+			stagetest.CleanCanary)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		known := map[string]bool{}
+		for _, set := range taskSetsOf(b) {
+			known[*set.Id] = true
+		}
+		b.AfterWrite("ecs:CreateTaskSet", 5*time.Second, func() {
+			for _, set := range taskSetsOf(b) {
+				if !known[*set.Id] {
+					stagetest.Got(b.ECS.DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("prod"),
+						Service: aws.String("web"), TaskSet: set.Id, Force: aws.Bool(true)}))(b)
+				}
+			}
+		})
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "deleted it during the deployment") {
+			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
+		b.ExpectNoneLost()
+	})
+}
+
+func taskSetsOf(b *stagetest.Bench) []ecstypes.TaskSet {
+	out := stagetest.Got(b.ECS.DescribeTaskSets(context.Background(), &awsecs.DescribeTaskSetsInput{
+		Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
+	return out.TaskSets
 }
