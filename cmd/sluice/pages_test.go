@@ -21,7 +21,6 @@ var (
 var playedElsewhere = map[string]string{
 	"terraform.md": "internal/terraform",
 	"pulumi.md":    "internal/pulumi",
-	"pipecd.md":    "internal/piped",
 }
 
 // TestPagesArePlayed wants each command of sluice on a page that describes a task in a script or an example

@@ -18,7 +18,7 @@ import (
 )
 
 // mostWords is how many words README.md and docs may have, without docs/reference.
-const mostWords = 53_000
+const mostWords = 45_900
 
 var (
 	codeBlock = regexp.MustCompile("(?s)```.*?\n```")

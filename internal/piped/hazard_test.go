@@ -16,7 +16,7 @@ import (
 )
 
 // These tests are named after the numbered hazards of PipeCD's ECS plugins that a
-// plugin can cure; docs/pipecd.md lists them. 1 and 5 stand with what else is
+// plugin can cure; docs/reference/pipecd.md lists them. 1 and 5 stand with what else is
 // killed, 14 and 15 with the live state.
 
 // Task sets that failed deployments left are found and removed, so that AWS's

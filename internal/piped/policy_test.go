@@ -15,20 +15,20 @@ import (
 	iampolicy "github.com/sluice-ecs/sluice/internal/policy"
 )
 
-var update = flag.Bool("update", false, "write the generated policy into docs/pipecd.md, and testdata/advice.golden")
+var update = flag.Bool("update", false, "write the generated policy into docs/reference/pipecd.md, and testdata/advice.golden")
 
-var page = filepath.Join("..", "..", "docs", "pipecd.md")
+var page = filepath.Join("..", "..", "docs", "reference", "pipecd.md")
 
 const fence = "```json\n"
 
-// policy cuts the policy out of docs/pipecd.md.
+// policy cuts the policy out of docs/reference/pipecd.md.
 func policy(t *testing.T) (before, text, after string) {
 	t.Helper()
 	whole := strings.ReplaceAll(string(got(os.ReadFile(page))(t)), "\r\n", "\n")
 	before, rest, ok := strings.Cut(whole, fence)
 	text, after, ends := strings.Cut(rest, "```")
 	if !ok || !ends {
-		t.Fatal("docs/pipecd.md holds no policy")
+		t.Fatal("docs/reference/pipecd.md holds no policy")
 	}
 	return before + fence, text, "```" + after
 }
@@ -142,7 +142,7 @@ func TestPolicyIsGenerated(t *testing.T) {
 		return
 	}
 	if now != string(text)+"\n" {
-		t.Errorf("docs/pipecd.md is out of date: go test ./internal/piped -run TestPolicyIsGenerated -update\n%s", text)
+		t.Errorf("docs/reference/pipecd.md is out of date: go test ./internal/piped -run TestPolicyIsGenerated -update\n%s", text)
 	}
 }
 
