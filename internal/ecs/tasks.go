@@ -139,17 +139,40 @@ func (s Service) Addresses(ctx context.Context) (map[string]bool, error) {
 }
 
 // StoppedTasks returns which of the tasks are stopping or have stopped. ECS no longer returns them
-// an hour later.
+// an hour later. If Confirm is set, two reads must agree that a task is not returned: one read may be
+// older than the task.
 func (s Service) StoppedTasks(ctx context.Context, ids []string) ([]string, error) {
-	tasks, err := s.describeTasks(ctx, ids)
-	if err != nil {
+	stopped, missing, err := s.splitStopped(ctx, ids)
+	if err != nil || len(missing) == 0 || s.Confirm == nil {
+		return append(stopped, missing...), err
+	}
+	if err := s.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return slices.ContainsFunc(tasks, func(t ecstypes.Task) bool {
-			return sluice.ARNName(aws.ToString(t.TaskArn)) == id && aws.ToString(t.DesiredStatus) != "STOPPED"
-		})
-	}), nil
+	again, missing, err := s.splitStopped(ctx, missing)
+	return slices.Concat(stopped, again, missing), err
+}
+
+// splitStopped reads the tasks once. It returns those that are stopping or have stopped, and those that ECS does not
+// return.
+func (s Service) splitStopped(ctx context.Context, ids []string) (stopped, missing []string, err error) {
+	tasks, err := s.describeTasks(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := map[string]string{}
+	for _, t := range tasks {
+		wanted[sluice.ARNName(aws.ToString(t.TaskArn))] = aws.ToString(t.DesiredStatus)
+	}
+	for _, id := range ids {
+		switch status, found := wanted[id]; {
+		case !found:
+			missing = append(missing, id)
+		case status == "STOPPED":
+			stopped = append(stopped, id)
+		}
+	}
+	return stopped, missing, nil
 }
 
 // LaunchTimes returns the median time that the running tasks of the service took from creation to

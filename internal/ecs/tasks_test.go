@@ -139,6 +139,43 @@ func TestTasksOfAService(t *testing.T) {
 	})
 }
 
+// A read that is older than a task does not return it. It has not stopped: a second read shows it.
+func TestTaskThatAReadIsTooOldForHasNotStopped(t *testing.T) {
+	onWorld(t, func(b *bench) {
+		before := b.taskIDs()
+		_, err := b.plain.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), DesiredCount: aws.Int32(3)})
+		b.check(err)
+		var fresh []string
+		for len(fresh) == 0 {
+			b.check(b.clock.Sleep(b.ctx, 100*time.Millisecond))
+			fresh = slices.DeleteFunc(b.taskIDs(), func(id string) bool { return slices.Contains(before, id) })
+		}
+		b.check(b.sim.Inject("stale ecs:DescribeTasks by=4s"))
+		web := b.service("web")
+		if old, err := web.StoppedTasks(b.ctx, fresh); err != nil || len(old) != len(fresh) {
+			t.Fatalf("one old read: %v %v, want %v", old, err, fresh)
+		}
+		web.Confirm = func(ctx context.Context) error { return b.clock.Sleep(ctx, ecs.ReadLag) }
+		if stopped, err := web.StoppedTasks(b.ctx, fresh); err != nil || len(stopped) > 0 {
+			t.Errorf("stopped: %v %v, want none", stopped, err)
+		}
+		unknown := strings.Repeat("0", 32)
+		if stopped, err := web.StoppedTasks(b.ctx, []string{unknown}); err != nil || len(stopped) != 1 {
+			t.Errorf("a task that ECS does not know: %v %v, want it", stopped, err)
+		}
+	})
+}
+
+func (b *bench) taskIDs() (ids []string) {
+	out, err := b.plain.ListTasks(b.ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"), ServiceName: aws.String("web")})
+	b.check(err)
+	for _, arn := range out.TaskArns {
+		ids = append(ids, sluice.ARNName(arn))
+	}
+	return ids
+}
+
 // Each stopped task is returned once, and only those of the task set or of the service.
 func TestStoppedTasksAreReturnedOnce(t *testing.T) {
 	onWorld(t, func(b *bench) {
