@@ -27,7 +27,7 @@ type badInput struct {
 	args []string
 	vars map[string]string
 	lay  func(t *testing.T, dir string)
-	from string // the folder of the good files; empty: examples/canary
+	from string // the folder of the good files; empty: examples/pipecd-v1
 }
 
 const (
@@ -301,7 +301,7 @@ func (b badInput) run(t *testing.T, calls *recorder, sim *awssim.Sim) (code int,
 	top := t.TempDir()
 	dir := filepath.Join(top, "app")
 	if b.from == "" {
-		b.from = "../../examples/canary"
+		b.from = "../../examples/pipecd-v1"
 	}
 	fail(t, os.CopyFS(dir, os.DirFS(b.from)))
 	put(t, filepath.Join(top, "secret"), "AWS_SECRET_ACCESS_KEY="+planted+"\n")

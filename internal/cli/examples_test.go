@@ -48,6 +48,7 @@ var playedExamples = []struct {
 		"continue %s", "resume", "rollback %s --dry-run", "history"}},
 	{"nlb", "nlb", deployAndBack},
 	{"pipecd-v0", "canary", deployAndBack},
+	{"pipecd-v1", "canary", deployAndBack},
 	{"pipecd/repository/web", "canary", deployAndBack},
 	{"quicksync", "canary", deployAndBack},
 	{"rolling", "rolling", deployAndBack},

@@ -140,13 +140,13 @@ func rehearseTime(t *testing.T) result {
 	if err := os.CopyFS(dir, os.DirFS("../../examples/canary")); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "app.pipecd.yaml")
+	file := filepath.Join(dir, "sluice.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	longer := strings.NewReplacer("duration: 10s", "duration: 16m", "      - name: ECS_PRIMARY_ROLLOUT\n",
-		"      - {name: WAIT, with: {duration: 16m30s}}\n      - name: ECS_PRIMARY_ROLLOUT\n").Replace(string(text))
+	longer := strings.NewReplacer("duration: 10s", "duration: 16m", "    - name: ECS_PRIMARY_ROLLOUT\n",
+		"    - {name: WAIT, with: {duration: 16m30s}}\n    - name: ECS_PRIMARY_ROLLOUT\n").Replace(string(text))
 	if err := os.WriteFile(file, []byte(longer), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func deployWithCallers(t *testing.T, play func(*diagnosisBench)) (deployed, play
 	t.Helper()
 	var deploy diagnosisBench
 	played = playBroken(t, "canary", "{errors: 5%}", func(b *diagnosisBench) {
-		app := b.files["app.pipecd.yaml"]
+		app := b.files["sluice.yaml"]
 		app.Data = bytes.Replace(app.Data, []byte("duration: 10s"), []byte("duration: 10m"), 1)
 		v := b.sim.View().Regions[0]
 		loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{

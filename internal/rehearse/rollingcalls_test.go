@@ -76,10 +76,7 @@ func (r *release) sources() map[string]string {
 	for _, name := range []string{"sluice.yaml", "servicedef.yaml", "taskdef.yaml", "world.yaml"} {
 		all[name] = filepath.Join(cmp.Or(r.example, "rolling"), name)
 	}
-	switch r.example {
-	case "canary":
-		all["sluice.yaml"] = "canary/app.pipecd.yaml"
-	case "bluegreen":
+	if r.example == "bluegreen" {
 		all["world.yaml"] = "canary/world.yaml" // as its README says
 	}
 	return all

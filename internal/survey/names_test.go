@@ -47,7 +47,7 @@ func (b *bench) wantError(name string, err error, texts ...string) {
 // A typo in a name is told with the names that exist, and never with a command that removes tasks of
 // the service that was meant from its load balancer.
 func TestTyposInNamesAreTold(t *testing.T) {
-	for _, example := range []struct{ name, file string }{{"canary", "app.pipecd.yaml"}, {"beside-rolling", "sluice.yaml"}} {
+	for _, example := range []struct{ name, file string }{{"canary", "sluice.yaml"}, {"beside-rolling", "sluice.yaml"}} {
 		onExample(t, example.name, example.file, func(b *bench) {
 			b.app.Service.Input.ServiceName = aws.String("wbe")
 			_, err := b.planned()
@@ -115,7 +115,7 @@ func TestDeregisteringIsAdvisedOnlyForTargetsOfNoTask(t *testing.T) {
 			check(b.T, b.faults.Inject("denied ecs:DescribeTasks skip=2"))
 		}, []string{"10.9.9.9 in web-primary", "next: find whose it is: aws ec2 describe-network-interfaces", "Values=10.9.9.9"}},
 	} {
-		onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+		onExample(t, "canary", "sluice.yaml", func(b *bench) {
 			c.change(b)
 			_, err := b.planned()
 			b.wantError(name, err, c.want...)
@@ -143,7 +143,7 @@ func (b *bench) runTask() string {
 
 // Of two target groups, the missing one is named, with the command that creates it like the other.
 func TestMissingTargetGroupIsNamed(t *testing.T) {
-	onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+	onExample(t, "canary", "sluice.yaml", func(b *bench) {
 		b.app.Canary.ARN = strings.Replace(b.app.Canary.ARN, "web-canary", "web-other", 1)
 		_, err := b.planned()
 		b.wantError("canary", err, "look up target group ("+b.app.Canary.ARN+")",

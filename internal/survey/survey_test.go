@@ -103,7 +103,7 @@ func summary(l plan.AWSState) string {
 
 func TestInputsOfEachKindOfDeployment(t *testing.T) {
 	for _, c := range []struct{ example, file, want string }{
-		{"canary", "app.pipecd.yaml", "123456789012/us-east-1; service web EXTERNAL desired 4; runs web:1; " +
+		{"canary", "sluice.yaml", "123456789012/us-east-1; service web EXTERNAL desired 4; runs web:1; " +
 			"web-primary 4 of 4 healthy; web-canary 0 of 0 healthy; rules 1 steered, 0 to extend; 0 scalable targets"},
 		{"beside-rolling", "sluice.yaml", "123456789012/us-east-1; service web ECS desired 4; runs web:1; " +
 			"web 4 of 4 healthy; web-canary 0 of 0 healthy; rules 0 steered, 1 to extend; 0 scalable targets"},
@@ -149,7 +149,7 @@ func TestTheServingRevisionIsFoundBelowANewerOne(t *testing.T) {
 }
 
 func TestAResourceOfAnotherRegionIsRefused(t *testing.T) {
-	onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+	onExample(t, "canary", "sluice.yaml", func(b *bench) {
 		b.app.Canary.ARN = strings.Replace(b.app.Canary.ARN, "us-east-1", "eu-west-1", 1)
 		_, err := survey.ReadInputs(context.Background(), b.account, b.clock, b.app)
 		if err == nil || !strings.Contains(err.Error(), "the ARN is in Region eu-west-1") {
@@ -167,7 +167,7 @@ func TestTargetsOfOthersAreReadTwice(t *testing.T) {
 		"a target that stays":                    {0, 1},
 		"a target that leaves between the reads": {2 * time.Second, 0},
 	} {
-		onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+		onExample(t, "canary", "sluice.yaml", func(b *bench) {
 			ctx, group := context.Background(), aws.String(b.app.Primary.ARN)
 			target := []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80), AvailabilityZone: aws.String("all")}}
 			_, err := b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: group, Targets: target})
