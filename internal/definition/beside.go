@@ -32,7 +32,7 @@ func NewCanaryService(want *Service, have *ecstypes.Service) (in awsecs.CreateSe
 			"callers would reach the canary service immediately")
 	}
 	if n := len(in.LoadBalancers); n > 1 {
-		drop(sluice.Plural(n-1, "further target group"), "its tasks are only in the canary target group")
+		drop(sluice.Plural(n-1, "further target group"), "requests to other target groups than the canary's reach only the primary")
 	}
 	if n := len(in.ServiceRegistries); n > 0 {
 		drop(sluice.Plural(n, "service registry"), "ECS would register its tasks as soon as they start")

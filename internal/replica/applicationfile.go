@@ -121,7 +121,8 @@ func whyNoCanary(task *definition.Task, service *definition.Service, controller 
 	case in.SchedulingStrategy == "DAEMON":
 		return "it is a DAEMON with one task on each instance"
 	case c != nil && c.Strategy != "" && c.Strategy != "ROLLING":
-		return fmt.Sprintf("ECS shifts its traffic itself, with strategy %s", c.Strategy)
+		return fmt.Sprintf("ECS shifts its traffic itself with strategy %s; sluice deploy starts and "+
+			"follows that", c.Strategy)
 	case port != 0:
 		return fmt.Sprintf("each task needs port %d of its instance (container %s), so a canary needs instances without a "+
 			"task. Leave hostPort out, and ECS chooses a free port", port, container)

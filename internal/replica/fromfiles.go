@@ -140,8 +140,8 @@ func (w *World) addShapedGroups(app *appfile.Application, like shape.World) {
 		w.addShapedGroup(g, like)
 	}
 	if len(w.TargetGroups) > 0 && app.Rehearsal == nil {
-		w.note("the files have no health checks and drains: every %s, %d must pass, drain %s, as AWS's defaults; the "+
-			"key rehearse of the application file sets them", secondsText(like.Primary.Interval),
+		w.note("the files do not say how targets are checked and drained. AWS's defaults are used: a check every %s, "+
+			"%d must pass, a drain of %s. To change them, set rehearse in the application file", secondsText(like.Primary.Interval),
 			like.Primary.Healthy, secondsText(like.Primary.Drain))
 	}
 }

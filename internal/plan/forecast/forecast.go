@@ -193,7 +193,7 @@ func (f *Estimate) listAssumptions(measured bool) (all []string) {
 	}
 	say("the new version is healthy, and its tasks run %s after their launch, %s", plan.FormatDuration(f.start), from)
 	if f.drain > 0 {
-		say("callers leave a stopping task within %s", plan.FormatDuration(f.drain))
+		say("open requests of a stopping task end within %s", plan.FormatDuration(f.drain))
 	}
 	if f.stopsAllFirst() {
 		say("ECS stops all tasks first, as minimumHealthyPercent 0 allows: no task serves for about %s then",
