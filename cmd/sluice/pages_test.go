@@ -38,7 +38,12 @@ func TestPagesArePlayed(t *testing.T) {
 		t.Errorf("%d pages", len(pages))
 	}
 	for _, page := range pages {
-		lines := linesToPlay(readText(t, "../../docs/"+page))
+		text := readText(t, "../../docs/"+page)
+		lines := linesToPlay(text)
+		if beginning, _, _ := strings.Cut(text, "\n## "); !strings.Contains(beginning, "```") && page != "first-release.md" &&
+			page != "quickstart.md" {
+			t.Errorf("docs/%s does not begin with what a reader does", page)
+		}
 		if len(lines) == 0 && playedElsewhere[page] == "" {
 			t.Errorf("docs/%s has no command that a script plays", page)
 		}
