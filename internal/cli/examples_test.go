@@ -45,7 +45,7 @@ var playedExamples = []struct {
 	{"job", "job", []string{"plan %s", "plan %s --output json", "run %s", "status %s", "history"}},
 	{"migration", "migration", deployAndBack},
 	{"native", "native", []string{"plan %s", "deploy %s --wait-until paused", "status %s", "continue %s --wait-until paused",
-		"continue %s", "resume", "rollback %s --dry-run", "history"}},
+		"continue %s", "resume %s", "rollback %s --dry-run", "history"}},
 	{"nlb", "nlb", deployAndBack},
 	{"pipecd-v0", "canary", deployAndBack},
 	{"pipecd-v1", "canary", deployAndBack},
