@@ -278,6 +278,11 @@ func (h Client) listDeployments(ctx context.Context, g *Group, statuses []cdtype
 
 // ConsoleURL returns the page of a deployment in the AWS console.
 func ConsoleURL(region, id string) string {
+	return fmt.Sprintf("%s/codesuite/codedeploy/deployments/%s?region=%s", ConsoleAddress(region), id, region)
+}
+
+// ConsoleAddress returns the address of the AWS console of a Region.
+func ConsoleAddress(region string) string {
 	console := "console.aws.amazon.com"
 	switch {
 	case strings.HasPrefix(region, "cn-"):
@@ -285,5 +290,5 @@ func ConsoleURL(region, id string) string {
 	case strings.HasPrefix(region, "us-gov-"):
 		console = "console.amazonaws-us-gov.com"
 	}
-	return fmt.Sprintf("https://%s.%s/codesuite/codedeploy/deployments/%s?region=%s", region, console, id, region)
+	return fmt.Sprintf("https://%s.%s", region, console)
 }

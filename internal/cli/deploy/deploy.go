@@ -104,6 +104,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 		"with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
+	p.RegisterReports(c)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/report"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -44,6 +45,7 @@ If the caller lacks any, the exit code is 7.
   sluice plan 'services/*'             each application; exits with the worst exit code
   sluice plan --detailed-exitcode      2 if there are changes
   sluice plan --output json | jq .changes
+  sluice plan --output markdown > body.md   for a comment on a pull request
   sluice plan --iam > policy.json      the permissions that it needs
   sluice plan --iam --check            the permissions that the caller lacks`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -59,6 +61,7 @@ If the caller lacks any, the exit code is 7.
 	}
 	at.Register(c)
 	registerPlanFlags(c, &o)
+	c.Flags().Var(session.MarkdownFlag{Flags: &p.Flags}, "output", "text, json or markdown: the body of a comment on a pull request")
 	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
 	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
 	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM which of its permissions the caller lacks")
@@ -154,6 +157,10 @@ func (f countFlag) Set(s string) error {
 
 // planNamed shows the plans of the applications that the command line names.
 func (p *program) planNamed(ctx context.Context, verb string, n session.Named, o planFlags, shows planOutput) error {
+	if shows.iam && p.Flags.Output == session.Markdown {
+		return &sluice.Error{Op: "sluice plan", Err: errors.New("--iam prints a policy in JSON, not Markdown"),
+			Next: "leave --output markdown out"}
+	}
 	if shows.iam && n.AreSeveral {
 		return &sluice.Error{Op: "sluice plan", Err: errors.New("--iam prints one policy, but several applications are named"),
 			Next: "run sluice plan --iam for each application"}
@@ -175,15 +182,22 @@ func changesText(pl *plan.Plan) string {
 func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows planOutput) (result string, err error) {
 	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam)
 	if err != nil {
+		if p.Flags.Output == session.Markdown {
+			fmt.Fprint(p.Env.Out, report.ErrorMarkdown(path, err, session.ExitCode(err)))
+		}
 		return "", err
+	}
+	exit := sluice.ExitDone
+	if shows.detailed && pre.plan.HasWork() {
+		exit = sluice.ExitChanges
 	}
 	if shows.iam {
 		err = p.showPolicy(ctx, pre, shows.check)
 	} else {
-		err = p.showPlan(ctx, pre.plan, f)
+		err = p.showPlan(ctx, pre.plan, f, exit)
 	}
-	if err == nil && shows.detailed && pre.plan.HasWork() {
-		err = session.ExitStatus(sluice.ExitChanges)
+	if err == nil {
+		err = session.ExitWith(exit)
 	}
 	return changesText(pre.plan), err
 }
@@ -202,13 +216,17 @@ func (p *program) prepareForecast(ctx context.Context, path string, o planFlags,
 	return pre, forecastPlan(ctx, pre), nil
 }
 
-// showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
-func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *forecast.Forecast) error {
+// showPlan prints a plan and, if f is not nil, its forecast. It makes no changes. exit is the exit code that follows.
+func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *forecast.Forecast, exit int) error {
 	if err := p.warnOfOpen(ctx, pl); err != nil {
 		return err
 	}
-	if p.Flags.Output == session.JSON {
+	switch p.Flags.Output {
+	case session.JSON:
 		return show.PlanJSON(p.Env.Out, pl, f)
+	case session.Markdown:
+		_, err := fmt.Fprint(p.Env.Out, report.PlanMarkdown(pl, f, exit))
+		return err
 	}
 	return show.Plan(p.Env.Out, p.PaintFor(p.Env.Out), pl, f)
 }

@@ -41,6 +41,7 @@ the worst of them.`,
 	l.registerTakeOver(c, "take it over from the process that runs it, and the service from a deployment of "+
 		"another machine")
 	session.RegisterNoWait(c.Flags(), &t.NoWait, noWaitHelp)
+	p.RegisterReports(c)
 	return c
 }
 

@@ -87,6 +87,7 @@ succeeded again, with AllAtOnce.`,
 	f.BoolVar(&o.force, "force", false, "roll several services back without a question")
 	session.RegisterWaitUntil(c, nil)
 	session.RegisterNoWait(f, &o.noWait, "exit after requesting the rollback; do not wait for it")
+	p.RegisterReports(c)
 	return c
 }
 
@@ -336,7 +337,7 @@ func (r *rollbackRun) adoptLeftovers(ctx context.Context, j *journal.Journal) er
 			pre.app.Region, "")
 	}
 	if r.options.dry {
-		return r.program.showPlan(ctx, pre.plan, nil)
+		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
 	if err := (&serviceConflicts{r.program, j, pre, conflictFlags{adopt: true}}).freeService(ctx); err != nil {
 		return err
@@ -357,7 +358,7 @@ func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal,
 		return nil
 	}
 	if r.options.dry {
-		return r.program.showPlan(ctx, pre.plan, nil)
+		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
 	conflicts := &serviceConflicts{r.program, j, pre, conflictFlags{adopt: r.options.adopt}}
 	if err := conflicts.freeService(ctx); err != nil {

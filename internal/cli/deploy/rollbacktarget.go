@@ -131,7 +131,7 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 		return err
 	}
 	if r.options.dry {
-		return r.program.showPlan(ctx, rollbackPlan(t, r.replaced.name), nil)
+		return r.program.showPlan(ctx, rollbackPlan(t, r.replaced.name), nil, sluice.ExitDone)
 	}
 	return r.requestRollback(ctx, t, r.options.noWait)
 }
@@ -186,7 +186,7 @@ func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) err
 		return err
 	}
 	if r.options.dry {
-		return r.program.showPlan(ctx, pre.plan, nil)
+		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
 	if err := (&serviceConflicts{r.program, t.Journal, pre, conflictFlags{}}).freeService(ctx); err != nil {
 		return err

@@ -55,6 +55,7 @@ twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.
 	o.registerRunFlags(p.Session, c.Flags())
 	session.RegisterNoWait(c.Flags(), &noWait, "exit after ECS has started the tasks")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
+	p.RegisterReports(c)
 	return c
 }
 
@@ -64,7 +65,7 @@ func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, d
 		return err
 	}
 	if dry {
-		return p.showPlan(ctx, pre.plan, nil)
+		return p.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
 	j, err := p.OpenJournalForWrite()
 	if err != nil {

@@ -32,6 +32,8 @@ type runEnd struct {
 	err        error              // why the run stopped; nil: the deployment ended, waits or was paused
 	Next       string
 	exit       int
+	events     []sluice.Envelope // of the deployment
+	service    string            // without a deployment: cluster/service
 }
 
 // concludeRun reports how a run ended. It returns an error that carries the exit code.
@@ -53,9 +55,9 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 		if err != nil {
 			return err
 		}
-		return p.reportEnd(end)
+		return p.reportUnfinished(ctx, j, end)
 	case err != nil && !isInterrupt(err):
-		return p.reportEnd(runEnd{deployment: d, err: err, Next: resumeHint(d), exit: pausedExitCode(err)})
+		return p.reportUnfinished(ctx, j, runEnd{deployment: d, err: err, Next: resumeHint(d), exit: pausedExitCode(err)})
 	case d.State != journal.Paused:
 		// The interrupt arrived between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
@@ -63,13 +65,27 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 		}
 		d.State = journal.Paused
 	}
-	return p.reportEnd(runEnd{deployment: d, result: "paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID,
-		Next: resumeHint(d), exit: sluice.ExitStopped})
+	return p.reportUnfinished(ctx, j, runEnd{deployment: d,
+		result: "paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID,
+		Next:   resumeHint(d), exit: sluice.ExitStopped})
+}
+
+// reportUnfinished is reportEnd for a deployment that waits or was paused.
+func (p *program) reportUnfinished(ctx context.Context, j *journal.Journal, e runEnd) (err error) {
+	if e.events, err = j.Events(ctx, e.deployment.ID, 0, 0); err != nil {
+		return errors.Join(e.err, err)
+	}
+	return p.reportEnd(e)
 }
 
 // reportEnd prints how a run ended, or passes it to the program of several applications. It returns
 // the exit code as an error.
 func (p *program) reportEnd(e runEnd) error {
+	r := e.report()
+	if e.err == nil && r.IsFailure() {
+		p.WriteAnnotation(p.Env.Err, "error", r.Message(), show.AnnotationTitle(r.Title()))
+	}
+	p.AddReport(r)
 	if p.onEnd != nil {
 		p.onEnd(e)
 		return session.ExitWith(e.exit)
@@ -127,7 +143,7 @@ func describeOutcome(ctx context.Context, j *journal.Journal, d journal.Deployme
 	if err != nil {
 		return runEnd{}, err
 	}
-	e := runEnd{deployment: d, runs: show.LastPrimaryRevision(events)}
+	e := runEnd{deployment: d, runs: show.LastPrimaryRevision(events), events: events}
 	if session.IsTaskRun(d.Service) {
 		e.result = show.TaskSummary(d, events)
 	} else {

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -47,17 +48,8 @@ func (x *job) tookText() string {
 	return "-"
 }
 
-// revision returns the revision that the job left as primary, as far as it is known.
-func (x *job) revision() string {
-	d := x.end.deployment
-	if pl, err := session.ReadPlan(d); err == nil && d.Outcome == sluice.RolledBack && pl.From != "" {
-		return pl.From
-	}
-	if d.Outcome == sluice.Succeeded && x.end.runs != "" {
-		return x.end.runs
-	}
-	return "-"
-}
+// revision returns the revision that the job left as primary, or "-" if it is unknown.
+func (x *job) revision() string { return cmp.Or(x.end.revision(), "-") }
 
 // causeText returns why a job did not succeed, with the ID of its deployment. It is empty after a
 // success.

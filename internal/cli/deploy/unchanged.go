@@ -15,20 +15,20 @@ import (
 // finishUnchanged ends a deploy whose plan has no changes. It succeeds only if the verdict of `sluice
 // wait` is success. It waits for the verdict on a deployment that still runs.
 func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait bool) error {
-	now, app := pre.plan.Current, pre.plan.Application
+	now := pre.plan.Current
 	p.warnMovedTags(pre.plan)
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
-		return p.reportNoChanges(app, runEnd{result: show.NoChanges(pre.plan)})
+		return p.reportNoChanges(pre, runEnd{result: show.NoChanges(pre.plan)})
 	case now.Does == plan.DoesNotRun && pre.idles:
-		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: %s has 0 tasks, as requested",
+		return p.reportNoChanges(pre, runEnd{result: fmt.Sprintf("No changes: %s has 0 tasks, as requested",
 			pre.serviceName())})
 	case now.Does == plan.DoesNotRun:
-		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: %s has %s, as the files specify, but %s",
+		return p.reportNoChanges(pre, runEnd{result: fmt.Sprintf("No changes: %s has %s, as the files specify, but %s",
 			pre.serviceName(), pre.plan.To, now.Detail), Next: now.Next, exit: sluice.ExitUndecided})
 	}
 	if noWait && now.Outcome == "" {
-		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s",
+		return p.reportNoChanges(pre, runEnd{result: fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s",
 			pre.serviceName(), pre.plan.To, now.Detail),
 			Next: fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
 				pre.plan.Service)})
@@ -48,9 +48,10 @@ func (p *program) warnMovedTags(pl *plan.Plan) {
 }
 
 // reportNoChanges reports, as text or as an event, that there are no changes.
-func (p *program) reportNoChanges(application string, e runEnd) error {
+func (p *program) reportNoChanges(pre *preparedPlan, e runEnd) error {
+	e.service, e.runs = pre.serviceName(), pre.plan.To
 	if p.Flags.Output == session.JSON {
-		p.Terminal().NewHistoryRenderer(application).ShowEvent(sluice.Seal("", "", sluice.Noted{Message: e.result}))
+		p.Terminal().NewHistoryRenderer(pre.plan.Application).ShowEvent(sluice.Seal("", "", sluice.Noted{Message: e.result}))
 		e.Next = ""
 	}
 	return p.reportEnd(e)

@@ -48,6 +48,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	session.RegisterNoWait(c.Flags(), &v.noWait, noWaitHelp)
 	session.RegisterWaitUntil(c, nil)
 	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")
+	p.RegisterReports(c)
 	return c
 }
 

@@ -108,6 +108,7 @@ code is the worst of theirs. ` + session.PatternHelp,
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
 		"number of tasks stopped by one cause that ends the wait, unless a circuit breaker counts them")
+	p.RegisterReports(c)
 	return c
 }
 
@@ -221,7 +222,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	for i := range results {
 		nameMissing(ctx, accounts[o.targets[i].waitAccount], &results[i])
 	}
-	v.printResults(results)
+	v.printResults(ctx, results)
 	return v.exit(ctx, results)
 }
 
@@ -241,6 +242,7 @@ func nameMissing(ctx context.Context, a *account.Account, r *waitOutcome) {
 // waitOutcome is the result of the wait for one service.
 type waitOutcome struct {
 	target  watch.Target
+	region  string
 	exists  bool // a read showed the service
 	update  watch.Update
 	reached string // what the wait was to end at; then there is no verdict yet
@@ -263,6 +265,7 @@ func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, 
 				Revision: o.definition, Deployment: o.deployment, Timeout: of.timeout, DefaultTimeout: true, Bake: o.bake,
 				Deadline: o.deadline, FailAfter: o.failAfter}}
 			results[i] = waitForOne(ctx, w, t, o.until, v)
+			results[i].region = of.region
 		}
 	}
 	clock.All(c, waits...)
@@ -321,7 +324,8 @@ func WaitFor(ctx context.Context, s *session.Session, a *account.Account, c cloc
 	v := newWaitView(s, false, c.Now())
 	v.wants = goal.Outcome
 	w := waitForOne(ctx, watch.New(a, c), t, goal.Until, v)
-	v.printResults([]waitOutcome{w})
+	w.region = a.Region()
+	v.printResults(ctx, []waitOutcome{w})
 	return v.exit(ctx, []waitOutcome{w})
 }
 

@@ -1,11 +1,14 @@
 package inspect
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/report"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/verdict"
@@ -130,7 +133,12 @@ func (v *waitView) newResult(w waitOutcome) waitResult {
 }
 
 // printResults prints the results of all waits.
-func (v *waitView) printResults(all []waitOutcome) {
+func (v *waitView) printResults(ctx context.Context, all []waitOutcome) {
+	for _, w := range all {
+		if w.err == nil {
+			v.session.AddReport(v.report(ctx, w))
+		}
+	}
 	if v.json != nil {
 		v.json.WriteHead()
 		results := make([]waitResult, 0, len(all))
@@ -166,6 +174,19 @@ func (v *waitView) printVerdict(s watch.Update) {
 		fmt.Fprintln(p.Env.Err, "next: "+s.Verdict.Next)
 	}
 	if failed {
-		p.WriteAnnotation(p.Env.Err, "error", s.Target.Name()+": "+s.Verdict.Detail, "")
+		r := report.Report{Name: s.Target.Name(), Outcome: string(s.Verdict.Outcome), Cause: s.Verdict.Detail, Next: s.Verdict.Next}
+		p.WriteAnnotation(p.Env.Err, "error", r.Message(), show.AnnotationTitle(r.Title()))
 	}
+}
+
+// report returns the result of a wait, for the CI system.
+func (v *waitView) report(ctx context.Context, w waitOutcome) report.Report {
+	d := v.newResult(w)
+	r := report.Report{Name: d.Cluster + "/" + d.Service, Outcome: cmp.Or(string(d.Outcome), w.reached), Exit: d.ExitCode,
+		Region: w.region, Deployment: d.Deployment, Revision: cmp.Or(d.By, d.Revision), Next: d.Next,
+		URL: v.session.PageOf(ctx, w.region, d.Cluster, d.Service)}
+	if r.IsFailure() {
+		r.Cause = d.Detail
+	}
+	return r
 }

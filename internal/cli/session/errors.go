@@ -70,10 +70,12 @@ func (s *Session) printOneError(err error) {
 		err = sluice.Inner(err)
 	}
 	fmt.Fprintln(s.Env.Err, s.Paint.Bad(s.Paint.ARNs(err.Error())))
+	text := err.Error()
 	if next := sluice.NextStep(err); next != "" {
 		fmt.Fprintln(s.Env.Err, "next: "+next)
+		text += "\nnext: " + next
 	}
-	s.WriteAnnotation(s.Env.Err, "error", err.Error(), "")
+	s.WriteAnnotation(s.Env.Err, "error", text, "")
 }
 
 // splitErrors returns a tree of joined errors as a list.
@@ -89,11 +91,23 @@ func splitErrors(err error) []error {
 	return all
 }
 
-// WriteAnnotation writes an annotation if the process runs in GitHub Actions.
+// WriteAnnotation writes an annotation if the process runs in GitHub Actions. place has its other properties, see
+// [show.AnnotationPlace] and [show.AnnotationTitle].
 func (s *Session) WriteAnnotation(w io.Writer, level, message, place string) {
-	if s.Flags.Output == Text && s.Env.isOnGitHub() {
+	if s.Flags.Output != JSON && s.Env.isOnGitHub() {
 		fmt.Fprintln(w, s.Paint.Annotation(level, message, place))
 	}
 }
 
 func (e Env) isOnGitHub() bool { return e.Getenv("GITHUB_ACTIONS") == "true" }
+
+// ciSystem returns the CI system in which the process runs.
+func (e Env) ciSystem() show.CI {
+	switch {
+	case e.isOnGitHub():
+		return show.GitHub
+	case e.Getenv("GITLAB_CI") == "true":
+		return show.GitLab
+	}
+	return show.NoCI
+}

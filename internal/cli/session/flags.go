@@ -71,6 +71,8 @@ type OutputFormat string
 const (
 	Text OutputFormat = "text"
 	JSON OutputFormat = "json"
+	// Markdown is a format of sluice plan only.
+	Markdown OutputFormat = "markdown"
 )
 
 func (o *OutputFormat) String() string { return string(*o) }
@@ -89,6 +91,24 @@ func (o *OutputFormat) Set(s string) error {
 		return errors.New("it must be text or json: jq -r prints json as TSV with @tsv")
 	}
 	return errors.New("it must be text or json")
+}
+
+// MarkdownFlag is the flag --output of a command that also prints Markdown.
+type MarkdownFlag struct{ Flags *Flags }
+
+func (f MarkdownFlag) String() string { return string(Text) }
+
+func (f MarkdownFlag) Type() string { return "format" }
+
+func (f MarkdownFlag) Set(s string) error {
+	if OutputFormat(s) == Markdown {
+		f.Flags.Output = Markdown
+		return nil
+	}
+	if err := f.Flags.Output.Set(s); err != nil {
+		return errors.New("it must be text, json or markdown")
+	}
+	return nil
 }
 
 // ApplicationFlag is the flag that names the folder or file of an application.

@@ -28,7 +28,8 @@ type Session struct {
 	time     clock.Clock // see OpenClock
 	scaled   bool
 	accounts *openedAccounts
-	known    *secret.Known   // values of lookups that no output shows
+	known    *secret.Known // values of lookups that no output shows
+	reports  *reports
 	command  context.Context // of the running command
 	terminal *show.Terminal  // of one of several applications; nil: see Terminal
 
@@ -48,7 +49,7 @@ func New(env Env) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Env: env, accounts: newOpenedAccounts(), known: known}
+	s := &Session{Env: env, accounts: newOpenedAccounts(), known: known, reports: &reports{}}
 	s.Paint = s.PaintFor(env.Err)
 	return s, nil
 }
@@ -59,7 +60,7 @@ func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
 	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
-		known: s.known, command: s.command, terminal: &t}
+		known: s.known, command: s.command, terminal: &t, reports: s.reports}
 }
 
 // ShowKnownSecrets makes output show the secret values of lookups.
@@ -76,7 +77,7 @@ func (s *Session) Terminal() show.Terminal {
 		return *s.terminal
 	}
 	t := show.Terminal{Out: s.Env.Out, Err: s.Env.Err, OutPaint: s.PaintFor(s.Env.Out), ErrPaint: s.Paint,
-		JSON: s.Flags.Output == JSON, Groups: s.Env.isOnGitHub()}
+		JSON: s.Flags.Output == JSON, CI: s.Env.ciSystem()}
 	if s.Env.IsTerminal(s.Env.Err) {
 		t.Size = func() (int, int) { return s.Env.Size(s.Env.Err) }
 	}

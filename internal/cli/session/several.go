@@ -106,7 +106,7 @@ func (r *readRun) runAndPrint(ctx context.Context, x *read) {
 func (r *readRun) run(ctx context.Context, x *read) {
 	s := r.session
 	t := s.Terminal()
-	t.Size, t.Groups = nil, false
+	t.Size, t.CI = nil, show.NoCI
 	t.Out, t.Err = x.output.writer(s.Env.Out), x.output.writer(plainWriter{s.Env.Err})
 	child := s.Child(t)
 	x.result, x.err = func() (result string, err error) {
@@ -135,6 +135,9 @@ func (r *readRun) print(x *read) error {
 		return x.printJSON(s)
 	}
 	separator := "\n"
+	if s.Flags.Output == Markdown { // each has its heading
+		return x.output.replay()
+	}
 	if r.printed == 0 {
 		separator = ""
 	}

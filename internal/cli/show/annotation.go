@@ -17,9 +17,15 @@ func (p Paint) Annotation(level, message, place string) string {
 	return p.own.Raw("::") + level + "::" + message
 }
 
-// AnnotationPlace returns the place of a problem as properties of an annotation. It also escapes
-// colons and commas in the file's name.
+// AnnotationPlace returns the place of a problem as properties of an annotation.
 func AnnotationPlace(p *definition.Problem) string {
-	file := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(p.File)
-	return fmt.Sprintf("file=%s,line=%d,col=%d", file, p.Line, p.Column)
+	return fmt.Sprintf("file=%s,line=%d,col=%d", annotationProperty(p.File), p.Line, p.Column)
+}
+
+// AnnotationTitle returns the title of an annotation as its property.
+func AnnotationTitle(title string) string { return "title=" + annotationProperty(title) }
+
+// annotationProperty also escapes colons and commas, which end a property.
+func annotationProperty(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }

@@ -25,7 +25,7 @@ func TestEveryEventHasWords(t *testing.T) {
 	eventtest.Run(t,
 		eventtest.FrontEnd{Name: "lines", Show: linesOutput(lineRenderer{}), Silent: unwritten},
 		eventtest.FrontEnd{Name: "lines of sluice run", Show: runOutput, Silent: unwritten},
-		eventtest.FrontEnd{Name: "GitHub Actions", Show: linesOutput(lineRenderer{groups: true}), Silent: unwritten},
+		eventtest.FrontEnd{Name: "GitHub Actions", Show: linesOutput(lineRenderer{ci: GitHub}), Silent: unwritten},
 		eventtest.FrontEnd{Name: "JSON lines", Show: jsonOutput},
 		eventtest.FrontEnd{Name: "board", Show: boardOutput, Silent: map[string]string{
 			"deploymentResumed": boardIsState,

@@ -23,8 +23,15 @@ func TestLines(t *testing.T) {
 
 func TestLinesOnGitHub(t *testing.T) {
 	var b bytes.Buffer
-	play(&lineRenderer{w: &b, groups: true})
+	play(&lineRenderer{w: &b, ci: GitHub})
 	goldentest.Check(t, "github.txt", b.String())
+}
+
+// Stages are sections of GitLab, with the time of their begin and end.
+func TestLinesOnGitLab(t *testing.T) {
+	var b bytes.Buffer
+	play(&lineRenderer{w: &b, ci: GitLab})
+	goldentest.Check(t, "gitlab.txt", b.String())
 }
 
 func TestJSONLines(t *testing.T) {

@@ -24,20 +24,22 @@ type Renderer interface {
 
 // lineRenderer writes one line per change, with the time since the first event.
 type lineRenderer struct {
-	w         io.Writer
-	out       io.Writer // gets the output of containers; nil: it is written to w
-	paint     Paint
-	groups    bool // GitHub Actions: stages fold, warnings and errors are annotated
-	began     time.Time
-	groupOpen bool // a group is open
-	lastText  string
-	causes    causeMemory
+	w        io.Writer
+	out      io.Writer // gets the output of containers; nil: it is written to w
+	paint    Paint
+	ci       CI // whose log w is
+	began    time.Time
+	last     time.Time // of the last event
+	section  string    // that is open; empty: none
+	lastText string
+	causes   causeMemory
 }
 
 func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 	if l.began.IsZero() {
 		l.began = e.At
 	}
+	l.last = e.At
 	ev, full := e.Open(), eventLine(e)
 	words := l.causes.shorten(ev, full)
 	if printed, ok := ev.(sluice.Printed); ok {
@@ -48,7 +50,7 @@ func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 		return // the change is in fields that are not shown
 	}
 	l.lastText = words.text
-	if l.groups && l.writeGroup(ev, full) { // an annotation is read alone
+	if l.writeSection(e, full) { // an annotation is read alone
 		return
 	}
 	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.Dim(FormatElapsed(e.At.Sub(l.began))), indentOf(ev),
@@ -83,36 +85,36 @@ func (l *lineRenderer) ReplayEvent(e sluice.Envelope) {
 
 func (l *lineRenderer) ShowNote(s string) { fmt.Fprintln(l.w, s) }
 
-// writeGroup opens and closes the groups of a CI log and writes annotations. It reports whether it
-// has shown the event, so that no line is needed.
-func (l *lineRenderer) writeGroup(ev sluice.Event, words line) bool {
-	_, starts := ev.(sluice.StageStarted)
-	_, ends := ev.(sluice.DeploymentEnded)
-	_, pauses := ev.(sluice.DeploymentPaused)
-	if starts || ends || pauses {
-		l.closeGroup()
-	}
-	switch {
-	case starts:
-		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"group::"+printable.Line(words.text))
-		l.groupOpen = true
-		return true
-	case words.level == warning:
-		fmt.Fprintln(l.w, l.paint.Annotation("warning", l.paint.ARNs(strings.TrimPrefix(words.text, "warning: ")), ""))
-	case words.level == failure:
-		fmt.Fprintln(l.w, l.paint.Annotation("error", l.paint.ARNs(words.text), ""))
+// writeSection opens and closes the sections of a CI log and writes warnings as annotations. A failure is one annotation
+// at the end of the deployment, which is not written here. It reports whether it has shown the event, so that no line is
+// needed.
+func (l *lineRenderer) writeSection(e sluice.Envelope, words line) bool {
+	switch ev := e.Open().(type) {
+	case sluice.StageStarted:
+		l.closeSection(e.At)
+		l.section = fmt.Sprintf("stage_%d_%d", ev.Index+1, ev.Attempt)
+		if text := l.ci.openSection(l.paint, l.section, printable.Line(words.text), e.At); text != "" {
+			fmt.Fprintln(l.w, text)
+			return true
+		}
+	case sluice.DeploymentEnded, sluice.DeploymentPaused:
+		l.closeSection(e.At)
+	case sluice.Warned, sluice.ApprovalAwaited, sluice.Unanswered:
+		if l.ci.annotates() {
+			fmt.Fprintln(l.w, l.paint.Annotation("warning", l.paint.ARNs(strings.TrimPrefix(words.text, "warning: ")), ""))
+		}
 	}
 	return false
 }
 
-func (l *lineRenderer) closeGroup() {
-	if l.groupOpen {
-		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"endgroup::")
-		l.groupOpen = false
+func (l *lineRenderer) closeSection(at time.Time) {
+	if text := l.ci.closeSection(l.paint, l.section, at); l.section != "" && text != "" {
+		fmt.Fprintln(l.w, text)
 	}
+	l.section = ""
 }
 
-func (l *lineRenderer) Close() { l.closeGroup() }
+func (l *lineRenderer) Close() { l.closeSection(l.last) }
 
 // indentOf returns the indent of an event: two spaces within a stage, none otherwise.
 func indentOf(ev sluice.Event) string {

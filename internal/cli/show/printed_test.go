@@ -70,7 +70,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 	pl.Cluster, pl.To, pl.Stages[0].Desc = hostile, hostile, hostile
 	for name, play := range map[string]func(w io.Writer, p Paint){
 		"lines":  func(w io.Writer, p Paint) { show(&lineRenderer{w: w, paint: p}) },
-		"groups": func(w io.Writer, p Paint) { show(&lineRenderer{w: w, paint: p, groups: true}) },
+		"groups": func(w io.Writer, p Paint) { show(&lineRenderer{w: w, paint: p, ci: GitHub}) },
 		"output": func(w io.Writer, p Paint) { show(&lineRenderer{w: w, out: w, paint: p}) },
 		"JSON":   func(w io.Writer, _ Paint) { show(NewJSONLines(w, io.Discard)) },
 		"live": func(w io.Writer, p Paint) {

@@ -34,7 +34,7 @@ func (t Terminal) NewSeveral(names []string, c clock.Clock) *Several {
 	switch {
 	case t.JSON:
 		s.json = NewJSONLines(t.Out, t.Err)
-	case t.Size != nil && !t.Groups:
+	case t.Size != nil && t.CI == NoCI:
 		s.board = newSeveralBoard(t, names, s.width, c)
 	}
 	return s
@@ -43,7 +43,7 @@ func (t Terminal) NewSeveral(names []string, c clock.Clock) *Several {
 // Terminal returns what the commands of one application write to.
 func (s *Several) Terminal(entry int) Terminal {
 	t := s.terminal
-	t.Size, t.Groups, t.OutPaint = nil, false, Paint{own: t.OutPaint.own, verbose: t.OutPaint.verbose}
+	t.Size, t.CI, t.OutPaint = nil, t.CI.withoutSections(), Paint{own: t.OutPaint.own, verbose: t.OutPaint.verbose}
 	t.Err = &namedWriter{several: s, entry: entry}
 	if s.json != nil {
 		t.stream = s.json.Of(s.names[entry])

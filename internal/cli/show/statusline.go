@@ -19,7 +19,7 @@ type StatusLine struct{ area *liveArea }
 // NewStatusLine starts a status line with the text of a function, which is called a few times a
 // second. It returns nil if progress is not shown on a terminal; a nil line does nothing.
 func (t Terminal) NewStatusLine(text func(elapsed time.Duration) string) *StatusLine {
-	if t.Size == nil || t.JSON || t.Groups {
+	if t.Size == nil || t.JSON || t.CI != NoCI {
 		return nil
 	}
 	began := time.Now()

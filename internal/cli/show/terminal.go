@@ -12,7 +12,7 @@ type Terminal struct {
 	Out, Err           io.Writer // results; progress and errors
 	OutPaint, ErrPaint Paint
 	JSON               bool                       // events are JSON Lines on Out
-	Groups             bool                       // Err is a log of GitHub Actions: stages fold
+	CI                 CI                         // whose log Err is
 	stream             *JSONLines                 // nil: a new one for each deployment
 	board              *severalBoard              // of several deployments on one terminal; nil: each has its own
 	entry              int                        // of this application, on board
@@ -29,11 +29,11 @@ func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
 	case t.board != nil:
 		return t.board.newRenderer(t.entry, pl)
 	case !pl.Mode().HasService():
-		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, groups: t.Groups}
-	case t.Size != nil && !t.Groups:
+		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, ci: t.CI}
+	case t.Size != nil && t.CI == NoCI:
 		return newProgressView(t.Err, t.ErrPaint, NewBoard(pl), c, t.Size)
 	}
-	return &lineRenderer{w: t.Err, paint: t.ErrPaint, groups: t.Groups}
+	return &lineRenderer{w: t.Err, paint: t.ErrPaint, ci: t.CI}
 }
 
 // NewJSONLines returns a writer of the events of an application in JSON.

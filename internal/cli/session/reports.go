@@ -1,0 +1,136 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/report"
+	"github.com/sluice-ecs/sluice/internal/printable"
+)
+
+// reports are how a command ended, for the CI system. The sessions of several applications share them.
+type reports struct {
+	junit string // file; empty: none
+
+	mu  sync.Mutex
+	all []report.Report
+}
+
+// AddReport adds how a deployment or a wait of the command ended.
+func (s *Session) AddReport(r report.Report) {
+	s.reports.mu.Lock()
+	defer s.reports.mu.Unlock()
+	s.reports.all = append(s.reports.all, r)
+}
+
+// RegisterReports makes a command report its end to the CI system: in the file of --junit, and in GitHub Actions as the
+// summary and the outputs of the step. Call it when the command has its RunE.
+func (s *Session) RegisterReports(c *cobra.Command) {
+	c.Flags().StringVar(&s.reports.junit, "junit", "",
+		"`file` for the result and the stages as test results (JUnit XML), for GitLab and others")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := s.checkJUnitFile(); err != nil {
+			return err
+		}
+		err := run(c, args)
+		s.writeReports(c.CommandPath(), err)
+		return err
+	}
+}
+
+// checkJUnitFile creates the file of --junit, so that a path that cannot be written is an error before the first write
+// to AWS.
+func (s *Session) checkJUnitFile() error {
+	if s.reports.junit == "" {
+		return nil
+	}
+	f, err := os.Create(s.reports.junit)
+	if err != nil {
+		return &sluice.Error{Op: "write the test results", Resource: s.reports.junit, Err: errors.Unwrap(err),
+			Next: "give --junit a file in a folder that exists and can be written"}
+	}
+	return f.Close()
+}
+
+// writeReports writes the reports of a command that ended with err. A file that cannot be written is a warning: what
+// was deployed stays deployed.
+func (s *Session) writeReports(command string, err error) {
+	s.reports.mu.Lock()
+	all := s.reports.all
+	s.reports.mu.Unlock()
+	var ended ExitStatus
+	if err != nil && !errors.As(err, &ended) {
+		all = append(all, report.Report{Name: command, Outcome: "error", Exit: ExitCode(err), Cause: err.Error(),
+			Next: sluice.NextStep(err)})
+	}
+	if len(all) == 0 {
+		return
+	}
+	for what, err := range map[string]error{"summary": s.writeSummary(all), "outputs": s.writeOutputs(all),
+		"test results": s.writeJUnit(all)} {
+		if err != nil {
+			text := fmt.Sprintf("the %s of the job could not be written: %v", what, err)
+			fmt.Fprintln(s.Env.Err, s.Paint.Warn("warning: "+text))
+			s.WriteAnnotation(s.Env.Err, "warning", text, "")
+		}
+	}
+}
+
+// maxSummary is how many bytes the summary of a step may have; GitHub shows none of a larger one (GitHub documentation,
+// "Step isolation and limits").
+const maxSummary = 1 << 20
+
+func (s *Session) writeSummary(all []report.Report) error {
+	return s.appendForGitHub("GITHUB_STEP_SUMMARY", func(has int) string { return report.Summary(all, maxSummary-has) })
+}
+
+// writeOutputs sets the outputs of the step to the worst result.
+func (s *Session) writeOutputs(all []report.Report) error {
+	return s.appendForGitHub("GITHUB_OUTPUT", func(int) string { return report.Worst(all).Outputs() })
+}
+
+// appendForGitHub appends text to the file that a variable of GitHub Actions names, without secrets. It gets how many
+// bytes the file has.
+func (s *Session) appendForGitHub(variable string, text func(has int) string) error {
+	path := s.Env.Getenv(variable)
+	if !s.Env.isOnGitHub() || path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	has, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = io.WriteString(s.withoutSecrets(f), text(int(has)))
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (s *Session) writeJUnit(all []report.Report) error {
+	if s.reports.junit == "" {
+		return nil
+	}
+	text, err := report.JUnit(all)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(s.reports.junit)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.withoutSecrets(f), text)
+	return errors.Join(err, f.Close())
+}
+
+// withoutSecrets returns a writer that masks secrets, as the output of the command does.
+func (s *Session) withoutSecrets(w io.Writer) io.Writer {
+	return printable.NewWriter(w, "", 0).HideKnown(s.known)
+}
