@@ -22,8 +22,11 @@ type reports struct {
 	all []report.Report
 }
 
-// AddReport adds how a deployment or a wait of the command ended.
+// AddReport adds how a deployment or a wait of the command ended. A session that [New] has not made keeps none.
 func (s *Session) AddReport(r report.Report) {
+	if s.reports == nil {
+		return
+	}
 	s.reports.mu.Lock()
 	defer s.reports.mu.Unlock()
 	s.reports.all = append(s.reports.all, r)
