@@ -56,34 +56,50 @@ func (s Service) Resource() string { return sluice.ARNName(s.Cluster) + "/" + s.
 // reads must agree that the service does not exist or is being deleted, because one response may be
 // outdated.
 func (s Service) Observe(ctx context.Context) (*ServiceState, error) {
-	l, err := s.readOnce(ctx)
-	if err != nil || l.IsActive() || s.Confirm == nil {
-		return l, err
-	}
-	if err := s.Confirm(ctx); err != nil {
-		return nil, err
-	}
-	return s.readOnce(ctx)
+	all, err := s.observe(ctx, s.Name)
+	return all[0], err
 }
 
-// readOnce reads the service once.
-func (s Service) readOnce(ctx context.Context) (*ServiceState, error) {
+// ObserveWith is Observe, and reads another service of the cluster in the same call.
+func (s Service) ObserveWith(ctx context.Context, other string) (own, beside *ServiceState, err error) {
+	all, err := s.observe(ctx, s.Name, other)
+	return all[0], all[1], err
+}
+
+// observe reads services in one call. The result has as many entries as names.
+func (s Service) observe(ctx context.Context, names ...string) ([]*ServiceState, error) {
+	all, err := s.readOnce(ctx, names)
+	if err != nil || all[0].IsActive() || s.Confirm == nil {
+		return all, err
+	}
+	if err := s.Confirm(ctx); err != nil {
+		return make([]*ServiceState, len(names)), err
+	}
+	return s.readOnce(ctx, names)
+}
+
+// readOnce reads services once.
+func (s Service) readOnce(ctx context.Context, names []string) ([]*ServiceState, error) {
+	all := make([]*ServiceState, len(names))
 	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
-		Cluster: aws.String(s.Cluster), Services: []string{s.Name},
+		Cluster: aws.String(s.Cluster), Services: names,
 		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
 	if err != nil {
-		return nil, fmt.Errorf("read service %s: %w", s.Resource(), sluice.Inner(err))
+		return all, fmt.Errorf("read service %s: %w", s.Resource(), sluice.Inner(err))
 	}
-	if len(out.Services) > 0 {
-		return newState(out.Services[0]), nil
+	for _, x := range out.Services {
+		isOf := func(name string) bool { return sluice.ARNName(name) == aws.ToString(x.ServiceName) }
+		if i := slices.IndexFunc(names, isOf); i >= 0 {
+			all[i] = newState(x)
+		}
 	}
 	for _, f := range out.Failures {
 		if why := aws.ToString(f.Reason); why != "" && why != "MISSING" {
-			return nil, &sluice.Error{Op: "read service", Resource: s.Resource(), Kind: sluice.Unreachable,
+			return all, &sluice.Error{Op: "read service", Resource: s.Resource(), Kind: sluice.Unreachable,
 				Err: fmt.Errorf("AWS reports %s", why)}
 		}
 	}
-	return nil, nil
+	return all, nil
 }
 
 func newState(s ecstypes.Service) *ServiceState {

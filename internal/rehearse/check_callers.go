@@ -39,7 +39,7 @@ type answerChecks struct {
 	seconds    *SecondSluices
 
 	reached map[string]bool // rules that named a group of the service when the deployment began
-	broken  map[string]bool // rules that gave weight to a group without healthy targets, or none, at that time
+	broken  map[string]bool // rules that did not exist then, or gave weight to no group that can serve
 
 	outcome       sluice.Outcome
 	cause         string
@@ -55,7 +55,8 @@ func (c *answerChecks) rememberRoutes() {
 	c.reached, c.broken = map[string]bool{}, map[string]bool{}
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, r := range c.env.Routes {
-			c.reached[r.ARN], c.broken[r.ARN] = c.env.isRoute(tx, r), !c.env.canServe(tx, r)
+			_, exists := tx.Rules.Get(r.ARN)
+			c.reached[r.ARN], c.broken[r.ARN] = c.env.isRoute(tx, r), !exists || !c.env.canServe(tx, r)
 		}
 	})
 }

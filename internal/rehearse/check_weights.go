@@ -75,7 +75,7 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 	if now == [2]int32{} && r.ForwardAction() != nil {
 		c.report.AddViolation("P4", "weights %d and %d of %s were set to 0 and 0", was[0], was[1], r.Name())
 	}
-	if sum := now[0] + now[1]; sum != 100 && !isSumOf(sum, c.initialSum(r)) && !slices.Contains(c.edits[r.ARN], now) {
+	if sum := now[0] + now[1]; sum != 100 && !c.isInitialSum(r, sum) && !slices.Contains(c.edits[r.ARN], now) {
 		c.report.AddViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
 			r.Name())
 	}
@@ -89,14 +89,12 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 // isSumOf reports whether the weights keep the sum before. One group cannot have more than 999 of it.
 func isSumOf(sum, before int32) bool { return sum == before || before > 999 && sum == 999 }
 
-// initialSum returns the sum of a rule's weights before the first write: those at the start, or those that
-// another actor set since then.
-func (c *ruleChecks) initialSum(r *world.Rule) int32 {
-	first, edited := c.editedBefore[r.ARN]
-	if !edited {
-		first = c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
-	}
-	return first[0] + first[1]
+// isInitialSum reports whether weights add up to those of a rule before the first write: at the start, or as another
+// actor set them since then. Sluice may have read either.
+func (c *ruleChecks) isInitialSum(r *world.Rule, sum int32) bool {
+	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
+	edited, ok := c.editedBefore[r.ARN]
+	return isSumOf(sum, first[0]+first[1]) || ok && isSumOf(sum, edited[0]+edited[1])
 }
 
 // checkReady checks that the group has a healthy target for each task that its task set should
@@ -173,7 +171,8 @@ func stickySeconds(actions []world.Action) int32 {
 }
 
 // restoreRules restores the initial actions of every rule and what was deleted, as a stopped rollback advises. A rule that
-// ECS or CodeDeploy shifted to a group that can serve stays, and one whose initial group is empty gets the other one.
+// ECS or CodeDeploy shifted to a group that can serve stays. One whose initial group is empty gets the other one, if that
+// can serve.
 func (c *ruleChecks) restoreRules() {
 	c.env.ActOutside(func(tx *world.Tx) {
 		for _, r := range c.env.Routes {
@@ -184,8 +183,10 @@ func (c *ruleChecks) restoreRules() {
 			if was, ok := c.initialActions[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
 				tx.SetActions(r, was)
 			}
-			if c.env.Case.World.AlternatesGroups() && !c.env.canServe(tx, r) {
-				tx.SetActions(r, exchangeWeights(r.Actions))
+			if was := r.Actions; c.env.Case.World.AlternatesGroups() && !c.env.canServe(tx, r) {
+				if tx.SetActions(r, exchangeWeights(was)); !c.env.canServe(tx, r) {
+					tx.SetActions(r, was)
+				}
 			}
 		}
 	})

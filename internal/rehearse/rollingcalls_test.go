@@ -263,16 +263,16 @@ var failingCalls = []struct {
 	noBreaker      bool
 	most           int
 }{
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 44},
-	{"rolling", "sim/web:v2-never-healthy", false, 51},
-	{"rolling", "sim/web:v2-noboot", false, 38},
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 60},
-	{"rolling", "sim/web:v2-never-healthy", true, 70},
-	{"rolling", "sim/web:v2-noboot", true, 54},
-	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 123},
-	{"canary", "sim/web:v2-noboot", false, 114},
-	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 104},
-	{"bluegreen", "sim/web:v2-noboot", false, 91},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 42},
+	{"rolling", "sim/web:v2-never-healthy", false, 49},
+	{"rolling", "sim/web:v2-noboot", false, 36},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 58},
+	{"rolling", "sim/web:v2-never-healthy", true, 68},
+	{"rolling", "sim/web:v2-noboot", true, 52},
+	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 115},
+	{"canary", "sim/web:v2-noboot", false, 105},
+	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 98},
+	{"bluegreen", "sim/web:v2-noboot", false, 83},
 	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 61},
 	{"codedeploy", "sim/web:v2-noboot", false, 58},
 }

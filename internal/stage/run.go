@@ -90,8 +90,8 @@ func isLastOfVariants(s *step.Step) bool {
 // followsNewPrimary reports whether the stage is a task that runs after a new version was deployed, and the last stage.
 // Nothing else reads the tasks of that version while the task runs.
 func followsNewPrimary(s *step.Step) bool {
-	return s.Stage.Name == appfile.StageRunTask && !s.IsRollback() && s.Plan.Mode() != plan.ModeCodeDeploy &&
-		s.Stage.Index == len(s.Plan.Stages)-1 && s.Plan.StateBefore(s.Stage.Index).NewPrimary
+	return s.Stage.Name == appfile.StageRunTask && !s.IsRollback() && s.Stage.Index == len(s.Plan.Stages)-1 &&
+		s.Plan.StateBefore(s.Stage.Index).NewPrimary
 }
 
 // deathsOfCanary returns the tasks of a revision that stopped, if the plan starts it as a canary too: the same version

@@ -83,18 +83,9 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
 		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
-	now, err := hand.Observe(ctx)
+	now, err := readWithCanary(ctx, hand, mode.Of(app), live)
 	if err != nil {
 		return nameClusters(ctx, hand, err)
-	}
-	if m := mode.Of(app); m.HasCanaryService() || m == plan.ModeRolling {
-		err := surveyCanaryService(ctx, hand, live)
-		if sluice.KindOf(err) == sluice.Denied && !m.HasCanaryService() {
-			err = nil // policies written for this mode by earlier versions do not allow the read
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if err := surveyDefinitions(ctx, a, c, app, now, live); err != nil {
 		return err
@@ -136,15 +127,21 @@ func clusterOf(app *appfile.Application) string {
 	return app.Cluster
 }
 
-// surveyCanaryService reads the canary service, if there is one. A service that ECS rolls has one
-// if its application had a pipeline until now and a deployment of it never ended.
-func surveyCanaryService(ctx context.Context, primary ecs.Service, live *plan.AWSState) error {
-	primary.Name, primary.Confirm = plan.CanaryServiceName(primary.Name), nil
-	now, err := primary.Observe(ctx)
-	if err == nil && (now.IsActive() || now.IsDraining()) {
-		live.Beside = &now.Raw
+// readWithCanary reads the service and its canary service, if there is one. A service that ECS rolls
+// has one if its application had a pipeline until now and a deployment of it never ended.
+func readWithCanary(ctx context.Context, hand ecs.Service, m plan.Mode, live *plan.AWSState) (*ecs.ServiceState,
+	error) {
+	if !m.HasCanaryService() && m != plan.ModeRolling {
+		return hand.Observe(ctx)
 	}
-	return err
+	now, beside, err := hand.ObserveWith(ctx, plan.CanaryServiceName(hand.Name))
+	if sluice.KindOf(err) == sluice.Denied && !m.HasCanaryService() {
+		return hand.Observe(ctx) // policies written for this mode by earlier versions do not allow the second read
+	}
+	if err == nil && (beside.IsActive() || beside.IsDraining()) {
+		live.Beside = &beside.Raw
+	}
+	return now, err
 }
 
 // surveyServing reads the service and the task definition that serves.

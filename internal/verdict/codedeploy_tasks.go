@@ -55,10 +55,13 @@ func (b *CodeDeployFollower) greenCounts() (running, pending, desired int) {
 }
 
 // isServiceDue reports whether the service was not read for a while, although the tasks of the replacement have
-// been healthy for longer.
+// been healthy for longer. A wait that began after the deployment does not know for how long.
 func (b *CodeDeployFollower) isServiceDue(now time.Time) bool {
 	if b.installedAt.IsZero() || b.rollback.id != "" || b.main.isOver() && !b.main.hasSucceeded() {
 		return false
+	}
+	if b.serviceAt.IsZero() && !b.want.JustCreated {
+		return true
 	}
 	age, limit := now.Sub(b.installedAt), serviceInterval
 	if !b.main.isOver() {

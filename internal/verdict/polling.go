@@ -129,7 +129,8 @@ const (
 	// while the tasks of the rollback start and stop. No verdict is nearer than the time that a stopping task takes to
 	// be removed.
 	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
-	// restoredInterval applies when a rollback only waits until the last failed task is removed.
+	// restoredInterval applies when a rollback only waits until the last failed task is removed. An own strategy of ECS
+	// waits longer: there it is a fifth of the time without a change, once that is more.
 	restoredInterval = 1750 * time.Millisecond
 )
 
@@ -158,6 +159,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		wait = restoringInterval
 	case r.isRollback(s) && r.failures.Leading().NeedsHealthCheck() && now.Before(r.pace.drainEnds):
 		wait = min(drainInterval, max(r.pace.drainEnds.Sub(now), restoredInterval))
+	case r.isRollback(s) && s.IsNative():
+		wait = min(max(still/5, restoredInterval), idleInterval)
 	case r.isRollback(s) && still < calmFor:
 		wait = restoredInterval
 	case r.isStarting(s):
@@ -187,15 +190,20 @@ func guardedOr(s *Service, guarded, other time.Duration) time.Duration {
 
 // isReplacing reports whether ECS replaces tasks of other deployments, and nothing has failed.
 func (r *ServiceFollower) isReplacing(s *Service) bool {
+	return r.othersRun(s) && !s.IsNative()
+}
+
+// othersRun reports whether nothing has failed, and tasks of other deployments run.
+func (r *ServiceFollower) othersRun(s *Service) bool {
 	d := r.unfailedDeployment(s)
 	return d != nil && slices.ContainsFunc(s.Deployments,
 		func(x Deployment) bool { return x.ID != d.ID && x.Running > 0 })
 }
 
-// unfailedDeployment returns the followed deployment of a rolling update while it is in progress and
-// nothing has failed, otherwise nil.
+// unfailedDeployment returns the followed deployment of ECS while it is in progress and nothing has failed, otherwise
+// nil.
 func (r *ServiceFollower) unfailedDeployment(s *Service) *Deployment {
-	if s == nil || s.Controller != "ECS" || s.IsNative() || r.followed.rollingBack || r.failures.Count() > 0 {
+	if s == nil || s.Controller != "ECS" || r.followed.rollingBack || r.failures.Count() > 0 {
 		return nil
 	}
 	d := r.followed.deploymentIn(s)
@@ -209,12 +217,13 @@ func (r *ServiceFollower) unfailedDeployment(s *Service) *Deployment {
 // they stop: ECS completes no deployment before that. It rolls back one that fails.
 func (r *ServiceFollower) hasReplaced(s *Service) bool {
 	d := r.unfailedDeployment(s)
-	return d.hasStarted() && s.breakerRollsBack() && !r.isReplacing(s) && len(s.Deployments) > 1
+	return d.hasStarted() && s.breakerRollsBack() && !s.IsNative() && !r.isReplacing(s) && len(s.Deployments) > 1
 }
 
-// isStarting is isReplacing before a task of the followed deployment runs.
+// isStarting reports whether no task of the followed deployment runs yet, beside those of other deployments. An own
+// strategy of ECS has begun with its tasks by then.
 func (r *ServiceFollower) isStarting(s *Service) bool {
-	return r.isReplacing(s) && r.followed.deploymentIn(s).Running == 0
+	return r.othersRun(s) && r.followed.deploymentIn(s).Running == 0
 }
 
 // breakerCounts reports whether tasks have failed, the circuit breaker has counted them, and it will roll the deployment
@@ -229,7 +238,7 @@ func (r *ServiceFollower) breakerCounts(s *Service) bool {
 
 // isRollback reports whether ECS rolls the followed deployment back, or restores it by a rollback.
 func (r *ServiceFollower) isRollback(s *Service) bool {
-	return s != nil && s.Controller == "ECS" && !s.IsNative() && (r.followed.rollingBack || r.followsRestored(s))
+	return s != nil && s.Controller == "ECS" && (r.followed.rollingBack || r.followsRestored(s))
 }
 
 // isRestoring reports whether ECS rolls the deployment back and still has tasks to start or to stop. A task that stops is

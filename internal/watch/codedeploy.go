@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -139,6 +140,7 @@ func (c *codeDeployWaiter) timeOut(err error) Update {
 func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 	o := verdict.Observation{At: c.now()}
 	if !c.judge.IsFollowing() {
+		c.stoppedReader = ecs.StoppedReader{} // the judge knows none of the tasks that were returned
 		if err := c.chooseDeployment(ctx, &o); err != nil {
 			return c.newUpdate(c.lastVerdict), err
 		}

@@ -15,7 +15,7 @@ import (
 func followOurDeployment(ctx context.Context, s *step.Step, rev ecs.Revision, ours updateRequest) error {
 	for n := 0; ; n++ {
 		after := ours.proofAt(s.Clock.Now())
-		live, err := s.ReadAfter(ctx, after)
+		live, err := s.ReadSharedAfter(ctx, after)
 		if err != nil {
 			return err
 		}

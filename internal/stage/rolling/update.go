@@ -190,7 +190,7 @@ func requestUpdate(ctx context.Context, s *step.Step, live *ecs.ServiceState, re
 		if err := saveUpdate(ctx, s, was); err != nil {
 			return was, err
 		}
-		live, err = updateServiceOnce(ctx, s, was, rev, u)
+		live, err = updateServiceOnce(ctx, s, was, live, rev, u)
 		if refused := (refusal{}); errors.As(err, &refused) && !ok {
 			return was, errors.Join(err, s.Memory.Rolling.Update(ctx, func(m *memory.Rolling) { m.Update = nil }))
 		}
@@ -200,6 +200,14 @@ func requestUpdate(ctx context.Context, s *step.Step, live *ecs.ServiceState, re
 	}
 	ours := was.withOurDeployment(live)
 	return ours, saveUpdate(ctx, s, ours)
+}
+
+// holdResponse shares the service of the response to an update with the readers of this poll: no read is newer. The
+// response has no tags; those of the read before the call are as old.
+func holdResponse(s *step.Step, before, live *ecs.ServiceState) {
+	shown := *live
+	shown.Tags, shown.Raw.Tags = before.Tags, before.Raw.Tags
+	s.Reads.Hold(step.ServiceKey, s.Reads.BeginRead(s.Clock.Now()), &shown)
 }
 
 // refusal is the error of an update that AWS refused: no read needs to show it.
@@ -231,8 +239,8 @@ func identifyDeployment(ctx context.Context, s *step.Step, was updateRequest, li
 // updateServiceOnce sends the call and returns the service after it. A forced deployment has no
 // identity at all: after a lost response the service is read before the call is sent again. The error is a refusal if
 // AWS refused the first call.
-func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev ecs.Revision, u ecs.Update) (
-	*ecs.ServiceState, error) {
+func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, before *ecs.ServiceState, rev ecs.Revision,
+	u ecs.Update) (*ecs.ServiceState, error) {
 	done := func(live *ecs.ServiceState) bool {
 		_, revision := live.PrimaryDeployment()
 		return was.tookEffect(live) || !s.Plan.Force && revision == rev.Name && len(u.MissingIn(live).Members) == 0
@@ -240,6 +248,7 @@ func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev
 	for attempt := 1; ; attempt++ {
 		live, err := s.Client.UpdateRolling(ctx, s.MakeWrite, "roll to "+rev.Name, rev, u, s.Plan.Force)
 		if err == nil && live != nil {
+			holdResponse(s, before, live)
 			return live, nil
 		}
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {

@@ -228,10 +228,12 @@ func (c Capacity) isComplete(o verdict.Observation, n verdict.Counts) bool {
 	return n.Healthy >= max(n.Desired, c.minimum)
 }
 
-// capacityInterval is short while changes are likely, and longer when a start takes long. A Fargate
-// task runs after 20–60 s; its target is healthy one check later.
+// capacityInterval is short while changes are likely, and longer when a start takes long, or before a
+// task runs. A Fargate task runs after 20–60 s; its target is healthy one check later.
 func (c Capacity) capacityInterval(o verdict.Observation) time.Duration {
 	switch waited := o.At.Sub(c.progressAt); {
+	case o.Set != nil && o.Set.Running == 0 && c.failures.Count() == 0 && waited < 2*time.Minute:
+		return 4 * time.Second
 	case waited < 20*time.Second:
 		return 2 * time.Second
 	case waited < 2*time.Minute:

@@ -81,8 +81,8 @@ func findSpreadTime(ctx context.Context, b traffic) (time.Time, error) {
 	return at.Add(b.step.Plan.ShiftPropagation()), nil
 }
 
-// saveAdoptedShift saves the time of an adopted edit of the weights, for which the nodes take minutes
-// too. The time at which sluice noticed it is later than the edit.
+// saveAdoptedShift saves the time of an edit of the weights by another actor that sluice keeps, for which the nodes take
+// minutes too. The time at which sluice noticed it is later than the edit.
 func saveAdoptedShift(ctx context.Context, b traffic) error {
 	if !b.step.Plan.WaitsAfterShift() {
 		return nil

@@ -316,13 +316,15 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 	was = restoredRule(b, servable(b, was), live[i])
 	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
 	switch {
-	case now == before:
+	case now == before && (last.Written == "" || last.Written == now):
 		return false, nil
+	case now == before: // another actor wrote the former actions over ours
+		return false, saveAdoptedShift(ctx, b)
 	case !last.IsOwn(now, b.step.Stage.Index, true):
 		b.step.EmitWarning("the %s (%s) was edited by another process or person; sluice does not restore it",
 			was.Name(),
 			was.ARN)
-		return false, nil
+		return false, saveAdoptedShift(ctx, b)
 	}
 	if err := step.SaveShiftTime(ctx, b.step); err != nil {
 		return false, err
