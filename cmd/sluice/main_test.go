@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,6 +48,11 @@ func setup(env *testscript.Env) error {
 	env.Setenv("AWS_CONFIG_FILE", env.WorkDir+"/none")
 	env.Setenv("AWS_SHARED_CREDENTIALS_FILE", env.WorkDir+"/none")
 	env.Setenv("USER", "ana")
+	action, err := filepath.Abs("../../ci/github")
+	if err != nil {
+		return err
+	}
+	env.Setenv("ACTION", action) // the shell of action.yml
 	state := &script{keys: []string{killAt, "TERM", "NO_COLOR"}, beside: map[string]*beside{}}
 	for _, v := range env.Vars {
 		key, _, _ := strings.Cut(v, "=")
