@@ -109,3 +109,29 @@ func TestActionHasItsInputs(t *testing.T) {
 		}
 	}
 }
+
+// The workflow of docs/ci.md is one that GitHub accepts.
+func TestWorkflowOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../docs/ci.md")
+	must(t, err)
+	_, rest, found := strings.Cut(string(page), "```yaml\nname: deploy")
+	text, _, _ := strings.Cut(rest, "```")
+	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{LogWriter: io.Discard})
+	must(t, err)
+	problems, err := linter.Lint("deploy.yml", []byte("name: deploy"+text), nil)
+	must(t, err)
+	if !found || len(problems) > 0 {
+		t.Errorf("found: %t, %v", found, problems)
+	}
+}
+
+// The component for GitLab splices no input into a script.
+func TestComponentSplicesNoInput(t *testing.T) {
+	text, err := os.ReadFile("../templates/sluice.yml")
+	must(t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "$[[") && strings.HasPrefix(strings.TrimSpace(line), "-") {
+			t.Errorf("an input in a script: %s", line)
+		}
+	}
+}
