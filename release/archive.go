@@ -152,6 +152,11 @@ func (r *Release) writeArchive(d *dist, name string, b Binary, entries []entry,
 	if err := d.write(name, data); err != nil {
 		return err
 	}
+	return r.writeModules(d, name, b)
+}
+
+// writeModules writes the list of a binary's modules beside a file that has the binary.
+func (r *Release) writeModules(d *dist, name string, b Binary) error {
 	list, err := r.billOfMaterials(b, name, d.sum(name))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +19,32 @@ func (r *Release) writePulumi(d *dist) error {
 		}
 		name := fmt.Sprintf("%s-%s-%s-%s.tar.gz", pulumiCommand, r.Version, b.Platform.OS, b.Platform.Arch)
 		if err := r.writeArchive(d, name, b, entries, packTarGz); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePiped writes the plugin of piped, which fetches a program by its URL and unpacks nothing. The licences and the list
+// of modules are beside it.
+func (r *Release) writePiped(d *dist) error {
+	for _, b := range r.binariesOf(pipedCommand) {
+		program, err := os.ReadFile(b.Path)
+		if err != nil {
+			return err
+		}
+		texts, err := r.licenses.texts(b)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s_%s_%s_%s%s", pipedCommand, r.Number(), b.Platform.OS, b.Platform.Arch, b.Platform.exe())
+		if err := d.write(name, program); err != nil {
+			return err
+		}
+		if err := d.write(name+".licenses.txt", slices.Concat(r.License, []byte("\n"), texts)); err != nil {
+			return err
+		}
+		if err := r.writeModules(d, name, b); err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func small(t *testing.T) *Release {
 			Completions: map[string][]byte{"sluice.bash": []byte("bash\n"), "_sluice": []byte("zsh\n"),
 				"sluice.fish": []byte("fish\n"), "sluice.ps1": []byte("ps1\n")}}}
 	for _, p := range platforms {
-		for _, command := range []string{sluiceCommand, terraformCommand, pulumiCommand} {
+		for _, command := range []string{sluiceCommand, terraformCommand, pulumiCommand, pipedCommand} {
 			r.Binaries = append(r.Binaries, Binary{command, p, program})
 		}
 	}
@@ -126,10 +126,34 @@ func TestFilesOfARelease(t *testing.T) {
 			fmt.Sprintf("pulumi-resource-sluice-v1.2.3-%s-%s.tar.gz", p.OS, p.Arch)} {
 			add(archive, archive+".cdx.json")
 		}
+		plugin := fmt.Sprintf("piped-plugin-sluice_1.2.3_%s_%s%s", p.OS, p.Arch, p.exe())
+		add(plugin, plugin+".cdx.json", plugin+".licenses.txt")
 	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("the files are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// piped fetches the program by its URL: it is a file of its own, with its checksum, and beside it the licences of sluice
+// and of all modules in it.
+func TestPipedPlugin(t *testing.T) {
+	dir, plugin := smallFiles(t), "piped-plugin-sluice_1.2.3_linux_arm64"
+	all := readAll(t, dir)
+	program, err := smallProgram()
+	must(t, err)
+	want, err := os.ReadFile(program)
+	must(t, err)
+	if !bytes.Equal(all[plugin], want) {
+		t.Errorf("%s is not the program", plugin)
+	}
+	if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(want), plugin); !strings.Contains(string(all["checksums.txt"]), line) {
+		t.Errorf("the checksums have no line %q", line)
+	}
+	for _, part := range []string{"the licence\n", "piped-plugin-sluice contains code of these modules", "\nstd "} {
+		if text := string(all[plugin+".licenses.txt"]); !strings.Contains(text, part) {
+			t.Errorf("the licences lack %q:\n%.300s", part, text)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func (r *Release) WriteAll(dir string) error {
 		return err
 	}
 	d := &dist{dir: dir}
-	for _, write := range []func(*dist) error{r.writeArchives, r.writePackages, r.writeImage, r.writePulumi,
+	for _, write := range []func(*dist) error{r.writeArchives, r.writePackages, r.writeImage, r.writePulumi, r.writePiped,
 		r.writeTerraform, r.writeHomebrew, r.writeScoop} {
 		if err := write(d); err != nil {
 			return err

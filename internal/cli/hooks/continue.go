@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/pausehook"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -43,7 +44,7 @@ func (p *program) newContinueCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var o continueFlags
 	c := &cobra.Command{
-		Use:   "continue [DIR | -c FILE]",
+		Use:   "continue [DIR | CLUSTER/SERVICE | -c FILE]",
 		Short: "Continue a deployment that ECS has paused at a hook",
 		Long: `Continue a deployment that ECS has paused: the service has the strategy BLUE_GREEN,
 LINEAR or CANARY, and a lifecycle hook of type PAUSE waits for an answer. The deployment
@@ -54,6 +55,7 @@ selects one: each of them must be answered.
 
 An approval of sluice's own deployments is given with sluice approve.`,
 		Example: `  sluice continue examples/rolling
+  sluice continue prod/web                 without files
   sluice continue --no-wait
   sluice continue --wait-until paused      until the next pause
   sluice continue --rollback`,
@@ -76,24 +78,18 @@ An approval of sluice's own deployments is given with sluice approve.`,
 }
 
 func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool, o continueFlags) error {
-	app, err := p.LoadApplication(path)
+	of, err := p.openService(ctx, path)
 	if err != nil {
 		return err
 	}
-	if app.Service == nil {
-		return &sluice.Error{Op: "continue", Resource: app.File,
-			Err:  errors.New("the application is a standalone task, and has no service"),
-			Next: "run sluice status for its tasks"}
+	if of.timeout > 0 && !hasTimeout {
+		o.timeout = of.timeout
 	}
-	if app.Format == appfile.Ecspresso && !hasTimeout {
-		o.timeout = app.Timeout
-	}
-	a, c, err := p.OpenAccountOf(ctx, app)
-	if err != nil {
-		return err
-	}
-	service := ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+	service := of.service
 	rec, err := findPaused(ctx, service)
+	if of.isNamed {
+		err = p.NoSuchService(session.Service{Cluster: service.Cluster, Name: service.Name}, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,29 +100,67 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 	if err := pausehook.Answer(ctx, service, p.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
 		return err
 	}
-	return p.follow(ctx, a, c, service, rec.ARN, hook, o)
+	return p.follow(ctx, of.account, of.clock, service, rec.ARN, hook, o)
+}
+
+// pausedService is a service whose deployment is to be continued.
+type pausedService struct {
+	account *account.Account
+	clock   clock.Clock
+	service ecs.Service
+	timeout time.Duration // of its files; 0: they give none
+	isNamed bool          // the command line names it as CLUSTER/SERVICE, without files
+}
+
+// openService returns the service that path names as CLUSTER/SERVICE, or that of the application in its files.
+func (p *program) openService(ctx context.Context, path string) (of pausedService, err error) {
+	if named, isService := p.ServiceAt(path); isService {
+		of.isNamed = true
+		of.account, of.clock, err = p.OpenAccount(ctx, "", "")
+		if err == nil {
+			of.service = ecs.Service{API: of.account.ECS(), Cluster: named.Cluster, Name: named.Name}
+		}
+		return of, err
+	}
+	app, err := p.LoadApplication(path)
+	if err != nil {
+		return of, err
+	}
+	if app.Service == nil {
+		return of, &sluice.Error{Op: "continue", Resource: app.File,
+			Err:  errors.New("the application is a standalone task, and has no service"),
+			Next: "run sluice status for its tasks"}
+	}
+	if app.Format == appfile.Ecspresso {
+		of.timeout = app.Timeout
+	}
+	of.account, of.clock, err = p.OpenAccountOf(ctx, app)
+	if err == nil {
+		of.service = ecs.Service{API: of.account.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+	}
+	return of, err
 }
 
 // findPaused reads the current deployment of the service, which must wait for an answer.
 func findPaused(ctx context.Context, s ecs.Service) (*verdict.Record, error) {
-	refuse := func(kind sluice.Kind, why, next string) error {
-		return &sluice.Error{Op: "continue", Resource: s.Resource(), Kind: kind, Err: errors.New(why), Next: next}
+	refuse := func(why, next string) error {
+		return &sluice.Error{Op: "continue", Resource: s.Resource(), Err: errors.New(why), Next: next}
 	}
 	live, err := s.Observe(ctx)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, survey.NameMissing(ctx, s, err)
 	case live == nil:
-		return nil, refuse(sluice.NotFound, "the service does not exist", "run sluice deploy to create it")
+		return nil, survey.NoServiceError(ctx, s, "correct the service's name, or run sluice deploy to create it")
 	case live.CurrentDeployment() == "":
-		return nil, refuse("", "ECS runs no deployment of this service", "run sluice status to see what is running")
+		return nil, refuse("ECS runs no deployment of this service", "run sluice status to see what is running")
 	}
 	rec, err := pausehook.ServiceDeployment(ctx, s, live.CurrentDeployment())
 	switch {
 	case err != nil:
 		return nil, err
 	case len(rec.AwaitedHooks()) == 0:
-		return nil, refuse("", "no hook of its deployment waits for an answer",
+		return nil, refuse("no hook of its deployment waits for an answer",
 			"run sluice status to see the deployment; sluice approve answers an approval of sluice")
 	}
 	return rec, nil
