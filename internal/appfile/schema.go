@@ -61,8 +61,20 @@ func specSchema(f Format) jsonschema.Schema {
 	return objectSchema(specShape(f), f)
 }
 
-// schemaOf returns the schema of a value that may be null, as in YAML.
+// schemaOf returns the schema of a value that may be null, as in YAML. In a sluice.yaml, a variable may stand for it, or be
+// in it, unless it is a map or a list.
 func schemaOf(s shape, f Format) jsonschema.Schema {
+	literal := literalSchema(s, f)
+	switch s.kind {
+	case choice, flag, integer, percent, span, delay, number, ratio, fraction, word, signal, webAddress, secretPlace:
+		if f == Sluice {
+			return jsonschema.OrVariable(literal)
+		}
+	}
+	return literal
+}
+
+func literalSchema(s shape, f Format) jsonschema.Schema {
 	switch s.kind {
 	case object:
 		return jsonschema.Nullable(objectSchema(s, f))
@@ -182,8 +194,12 @@ func stageSchema(f Format) jsonschema.Schema {
 			"then": optionsSchema(st, f),
 		})
 	}
-	entry["properties"].(jsonschema.Schema)["name"] = jsonschema.Schema{"enum": names,
-		"description": strings.Join(names, ", ")}
+	name := jsonschema.Schema{"enum": names}
+	if f == Sluice {
+		name = jsonschema.OrVariable(name)
+	}
+	name["description"] = strings.Join(names, ", ")
+	entry["properties"].(jsonschema.Schema)["name"] = name
 	entry["allOf"] = each
 	return entry
 }

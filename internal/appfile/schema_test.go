@@ -110,6 +110,45 @@ func TestSchemaAgreesOnEveryKey(t *testing.T) {
 	}
 }
 
+// A variable may stand for a value of a sluice.yaml, also for a number or a switch: the schema takes the variable wherever
+// the reader takes some value of it. Other formats have no variables, and a literal $${ is no number.
+func TestSchemaTakesVariables(t *testing.T) {
+	schema, checked := compiled(t), map[string]bool{}
+	for _, k := range Keys() {
+		if !isOf(k.Formats, Sluice) || strings.Contains(k.Path, "=") {
+			continue
+		}
+		file, ok := placed(Sluice, k.Path, "'${V}'")
+		if !ok {
+			continue
+		}
+		for _, v := range []string{"true", "1", "7", "50", "5m", "ELB", "FARGATE", "ENABLED", "stop", "taskSets"} {
+			from := &render.Environment{Variables: func(string) (string, bool) { return v, true }}
+			_, err := Load(files("sluice.yaml", file), ".", from)
+			if err != nil && (!strings.Contains(err.Error(), "no file") || strings.Contains(err.Error(), " has no ")) {
+				continue
+			}
+			checked[k.Path] = true
+			if err := valid(t, schema, []byte(file)); err != nil {
+				t.Errorf("the reader takes %s with V=%s:\n%sthe schema: %v", k.Path, v, file, err)
+			}
+			break
+		}
+	}
+	for _, path := range []string{"desiredCount", "suspendAutoScaling", "timeout", "input.accessType",
+		"pipeline.stages[ECS_CANARY_ROLLOUT].with.scale", "pipeline.stages[WAIT].with.duration"} {
+		if !checked[path] {
+			t.Errorf("the reader took no variable at %s", path)
+		}
+	}
+	for _, file := range []string{"desiredCount: '$${V}'", "variables: {A: 1}", "input: '${V}'", v0 + "  timeout: '${V}'",
+		v1 + "  plugins: {ecs: {input: {suspendAutoScaling: '${V}'}}}", "task_definition: a\ntimeout: '${V}'"} {
+		if valid(t, schema, []byte(file)) == nil {
+			t.Errorf("the schema takes %s", file)
+		}
+	}
+}
+
 // isGateKey reports whether a key is one of the many that all formats share.
 func isGateKey(path string) bool {
 	return strings.Contains(path, "gates") || strings.Contains(path, "ANALYSIS") || strings.HasPrefix(path, "analysisProviders")

@@ -76,6 +76,11 @@ func Percent(low, high int64) Schema {
 	}}
 }
 
+// OrVariable lets a schema accept a text with a variable too: ${NAME}, but not the literal $${.
+func OrVariable(s Schema) Schema {
+	return Schema{"anyOf": []any{s, Schema{"type": "string", "pattern": `(^|[^$])\$\{`}}}
+}
+
 // durationParts is a duration of Go without a sign.
 const durationParts = `([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h)|\.[0-9]+(ns|us|µs|μs|ms|s|m|h))+`
 
