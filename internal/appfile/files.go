@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile/locate"
 	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -118,16 +119,14 @@ func (l *loader) checkGroupARN(n *definition.Node) {
 // readNamed reads a file that the application file names, and evaluates it if the format says so. It
 // reports a problem at the key that names the file, and returns no text.
 func (l *loader) readNamed(at *definition.Node, name, what string) (file string, text *evaluatedText) {
-	file, ok := locate.NamedBy(l.fsys, l.app.File, name)
-	if !ok {
-		p := l.src.At(at, "%s: %s is outside the folder", what, name)
-		if l.evaluator != nil {
-			p.Next = "move the file into the folder of the configuration: a deployment reads no file outside of it"
-		}
+	file, data, err := l.readDefinition(name)
+	var refused *sluice.Error
+	if errors.As(err, &refused) {
+		p := l.src.At(at, "%s: %v", what, refused.Err)
+		p.Next = refused.Next
 		l.addProblem(p)
 		return "", nil
 	}
-	data, err := l.readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.addProblem(l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file))
 		return "", nil

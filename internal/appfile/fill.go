@@ -55,6 +55,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Standalone = standaloneOf(input, app.Format)
 	app.Rehearsal = l.readRehearsal(ecs.Get("rehearse"))
 	l.fillStandaloneRun(input)
+	l.openRoot(spec.Get("root"))
 	steps, at := spec, ""
 	if app.Format != Sluice {
 		steps, at = input, "input."

@@ -28,6 +28,9 @@ type Evaluator interface {
 	LookupEnv(name string) (value string, ok bool)
 	// Variable returns a variable of a sluice.yaml that the caller gives and that is not empty.
 	Variable(name string) (value string, ok bool)
+	// OpenRoot returns the folder that the key root of a sluice.yaml names, relative to the folder of that file, and the
+	// name of the latter in it. It refuses a folder that does not contain the latter, or that files may not be read from.
+	OpenRoot(root string) (files fs.FS, folder string, err error)
 	// EnvironmentName returns the environment of a sluice.yaml that the caller has chosen; empty: none.
 	EnvironmentName() string
 	// StartPlugins removes the functions of plugins, for files with lookups in a Region of AWS.
@@ -147,6 +150,7 @@ type loader struct {
 	// serviceName is the name that the application file gives the service; empty: its definition does.
 	serviceName string
 	from        Evaluator            // nil: the caller gives nothing
+	root        *rootFolder          // nil: definitions are in the folder of the file or below
 	implied     bool                 // there is no application file
 	vars        definition.Variables // nil: the files have none
 	environment string               // of sluice.yaml; empty: none is chosen
@@ -159,11 +163,14 @@ type loader struct {
 }
 
 // readFile reads a file and records its digest.
-func (l *loader) readFile(name string) ([]byte, error) {
-	data, err := fs.ReadFile(l.fsys, name)
+func (l *loader) readFile(name string) ([]byte, error) { return l.readFrom(l.fsys, name, name) }
+
+// readFrom reads a file of a folder, and records its digest under the name that people see.
+func (l *loader) readFrom(files fs.FS, name, shown string) ([]byte, error) {
+	data, err := fs.ReadFile(files, name)
 	if err == nil {
 		sum := sha256.Sum256(data)
-		l.app.Source[name] = hex.EncodeToString(sum[:])
+		l.app.Source[shown] = hex.EncodeToString(sum[:])
 	}
 	return data, err
 }

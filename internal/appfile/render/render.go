@@ -25,6 +25,8 @@ type Environment struct {
 	Variables func(name string) (value string, ok bool)
 	// Chosen is the environment of a sluice.yaml; empty: none is chosen.
 	Chosen string
+	// Root opens the folder that the key root of a sluice.yaml names: see OpenRoot. Nil: there is none.
+	Root func(root string) (files fs.FS, folder string, err error)
 	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
 	ExtStr, ExtCode map[string]string
 
@@ -62,6 +64,14 @@ func (e Environment) Variable(name string) (value string, ok bool) {
 
 // EnvironmentName returns the environment of a sluice.yaml that was chosen, or "".
 func (e Environment) EnvironmentName() string { return e.Chosen }
+
+// OpenRoot returns the folder that the key root of a sluice.yaml names, and the name in it of the folder of that file.
+func (e Environment) OpenRoot(root string) (files fs.FS, folder string, err error) {
+	if e.Root == nil {
+		return nil, "", errors.New("files outside the folder are not read here")
+	}
+	return e.Root(root)
+}
 
 // MemoryError is an evaluation that needs more memory than Limit, in bytes.
 type MemoryError struct{ Limit uint64 }

@@ -167,15 +167,15 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 		_, err := shape.FromFiles(app) // the error says why the task cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
-	from, err := r.FileEnvironment()
+	at, err := r.LocateApplication(path)
+	if err != nil {
+		return rehearsals.Case{}, nil, err
+	}
+	from, err := r.EnvironmentOf(at)
 	if err != nil {
 		return rehearsals.Case{}, nil, err
 	}
 	c := rehearsals.Case{From: from}
-	at, err := r.LocateApplication(path)
-	if err != nil {
-		return c, nil, err
-	}
 	c.Files, c.File = at.Files, at.Name
 	if !r.fromLive {
 		c.World, err = shape.FromFiles(app)

@@ -41,7 +41,7 @@ func (s *Session) ReadFiles(path string) (*appfile.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := s.FileEnvironment()
+	from, err := s.EnvironmentOf(at)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +108,17 @@ type ApplicationLocation struct {
 	Name   string // of the application file or the folder, in files
 	local  bool   // the folder is below the working directory, and file names are relative to that
 	folder string // as given on the command line
+	dir    string // its absolute path
+}
+
+// EnvironmentOf is [Session.FileEnvironment] for the files of an application, which may have a root.
+func (s *Session) EnvironmentOf(at ApplicationLocation) (*render.Environment, error) {
+	from, err := s.FileEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	from.Root = func(root string) (fs.FS, string, error) { return s.OpenRoot(at, root) }
+	return from, nil
 }
 
 func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
@@ -119,7 +130,7 @@ func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
 	if _, err := fs.Stat(s.Env.FS(abs), "."); err != nil {
 		at.Name, at.folder, dir = filepath.Base(abs), filepath.Dir(path), filepath.Dir(abs)
 	}
-	at.Files = s.Env.FS(dir)
+	at.Files, at.dir = s.Env.FS(dir), dir
 	wd, err := s.Env.Getwd()
 	if err != nil {
 		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}

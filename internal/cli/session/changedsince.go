@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	slashpath "path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // Register adds the flags that name applications.
@@ -52,11 +54,64 @@ func (s *Session) keepChanged(c *cobra.Command, paths []string, since string) (k
 			return refuse(fmt.Errorf("%s: %w", path, err), "name folders of the repository")
 		}
 		prefix = strings.TrimSuffix(prefix, "\n")
-		if slices.ContainsFunc(files, func(file string) bool { return file != "" && strings.HasPrefix(file, prefix) }) {
+		if slices.ContainsFunc(files, func(file string) bool { return file != "" && strings.HasPrefix(file, prefix) }) ||
+			s.sharesChanged(path, files) {
 			kept = append(kept, path)
 		}
 	}
 	return kept, nil
+}
+
+// sharesChanged reports whether an application with a root names a file of the list, which has the files of the repository. It
+// is true for an application that cannot be read: the command says why.
+func (s *Session) sharesChanged(path string, files []string) bool {
+	at, err := s.LocateApplication(path)
+	if err != nil {
+		return true
+	}
+	if hasRoot, err := appfile.MayHaveRoot(at.Files, at.Name); err != nil || !hasRoot {
+		return err != nil
+	}
+	read, err := s.ReadFiles(path)
+	top, gitErr := s.git(path, "rev-parse", "--show-toplevel")
+	if err != nil || gitErr != nil || read.Problems != nil {
+		return true
+	}
+	top = filepath.FromSlash(strings.TrimSuffix(top, "\n"))
+	for _, name := range at.sourcesOf(read.Application) {
+		if file, isBelow := nameBelow(top, name); isBelow && slices.Contains(files, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// sourcesOf returns the absolute paths of the files that an application was read from. A symbolic link has two: its own and
+// that of what it leads to.
+func (at ApplicationLocation) sourcesOf(app *appfile.Application) (all []string) {
+	dir, err := filepath.EvalSymlinks(at.dir)
+	if err != nil {
+		return nil
+	}
+	from := filepath.FromSlash(slashpath.Dir(app.File))
+	if !at.local {
+		from = filepath.Clean(at.folder)
+	}
+	for name := range app.Source {
+		rel, err := filepath.Rel(from, filepath.FromSlash(name))
+		if !at.local {
+			rel, err = filepath.FromSlash(name), nil
+		}
+		if err != nil {
+			continue
+		}
+		own := filepath.Join(dir, rel)
+		all = append(all, own)
+		if target, err := filepath.EvalSymlinks(own); err == nil && target != own {
+			all = append(all, target)
+		}
+	}
+	return all
 }
 
 // git runs git in a folder, which may also be that of a file, and returns its output. Its error is what git says.
