@@ -276,7 +276,8 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			file:   "input: {taskDefinitionFile: ../taskdef.json}\n",
 			want: `app.pipecd.yaml:1:29: taskDefinitionFile: ../taskdef.json is outside the folder
    1 | input: {taskDefinitionFile: ../taskdef.json}
-     |                             ^`,
+     |                             ^
+next: add a root above both, inside the repository: root: ..`,
 		},
 		{
 			name:   "another cluster than the service's",

@@ -86,7 +86,7 @@ func (l *loader) outsideError(name string) error {
 	case l.evaluator != nil:
 		outside.Next = "move the file into the folder of the configuration: a deployment reads no file outside of it"
 	case l.app.Format == Sluice && levels > 0:
-		outside.Next = "let root name a folder above both, inside the repository: root: " +
+		outside.Next = "add a root above both, inside the repository: root: " +
 			strings.TrimSuffix(strings.Repeat("../", levels), "/")
 	}
 	return outside
