@@ -183,7 +183,8 @@ func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows p
 	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam)
 	if err != nil {
 		if p.Flags.Output == session.Markdown {
-			fmt.Fprint(p.Env.Out, report.ErrorMarkdown(path, err, session.ExitCode(err)))
+			r := report.Unplanned(path, err, session.ExitCode(err))
+			fmt.Fprint(p.Env.Out, session.Masked(p.Session, r).Markdown())
 		}
 		return "", err
 	}
@@ -225,7 +226,7 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *forecast.Forec
 	case session.JSON:
 		return show.PlanJSON(p.Env.Out, pl, f)
 	case session.Markdown:
-		_, err := fmt.Fprint(p.Env.Out, report.PlanMarkdown(pl, f, exit))
+		_, err := fmt.Fprint(p.Env.Out, report.PlanMarkdown(session.Masked(p.Session, pl), f, exit))
 		return err
 	}
 	return show.Plan(p.Env.Out, p.PaintFor(p.Env.Out), pl, f)

@@ -31,9 +31,9 @@ func PlanMarkdown(pl *plan.Plan, f *forecast.Forecast, exit int) string {
 	return b.String()
 }
 
-// ErrorMarkdown returns the body for an application that cannot be planned.
-func ErrorMarkdown(path string, err error, exit int) string {
-	return Report{Name: "Plan of " + path, Outcome: "error", Exit: exit, Cause: err.Error(), Next: sluice.NextStep(err)}.Markdown()
+// Unplanned returns the report of an application that cannot be planned.
+func Unplanned(path string, err error, exit int) Report {
+	return Report{Name: "Plan of " + path, Outcome: "error", Exit: exit, Cause: err.Error(), Next: sluice.NextStep(err)}
 }
 
 func planResult(pl *plan.Plan) string {

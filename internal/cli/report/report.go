@@ -39,17 +39,17 @@ type Stage struct {
 	Gates   []sluice.GateRead
 	Cause   string
 
-	primary, canary sluice.RequestCount // of the complete minutes of the stage
-	counted         bool
+	Primary, Canary sluice.RequestCount // of the complete minutes of the stage
+	Counted         bool                // there are such minutes
 	began           time.Time
 }
 
 // Requests describes the requests that CloudWatch counted during the stage. It is empty without figures.
 func (s Stage) Requests() string {
-	if !s.counted {
+	if !s.Counted {
 		return ""
 	}
-	return "primary " + s.primary.String() + ", canary " + s.canary.String()
+	return "primary " + s.Primary.String() + ", canary " + s.Canary.String()
 }
 
 // Of returns the stages and the warnings of a deployment by its plan and its events.
@@ -104,8 +104,8 @@ func (s *Stage) apply(e sluice.Envelope) {
 			s.Weights = &w
 		}
 	case sluice.RequestsCounted:
-		s.counted = addCount(&s.primary, ev.Primary) || s.counted
-		s.counted = addCount(&s.canary, ev.Canary) || s.counted
+		s.Counted = addCount(&s.Primary, ev.Primary) || s.Counted
+		s.Counted = addCount(&s.Canary, ev.Canary) || s.Counted
 	case sluice.GateRead:
 		i := slices.IndexFunc(s.Gates, func(g sluice.GateRead) bool { return g.Gate == ev.Gate })
 		if i < 0 {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -76,6 +77,9 @@ func (s *Session) writeReports(command string, err error) {
 	if len(all) == 0 {
 		return
 	}
+	for i := range all {
+		all[i] = Masked(s, all[i])
+	}
 	for what, err := range map[string]error{"summary": s.writeSummary(all), "outputs": s.writeOutputs(all),
 		"test results": s.writeJUnit(all)} {
 		if err != nil {
@@ -131,6 +135,18 @@ func (s *Session) writeJUnit(all []report.Report) error {
 	}
 	_, err = io.WriteString(s.withoutSecrets(f), text)
 	return errors.Join(err, f.Close())
+}
+
+// Masked returns a value, which JSON can hold, without the secret values of lookups in its texts. A writer would not find
+// them after they were escaped for Markdown or XML.
+func Masked[T any](s *Session, value T) T {
+	var masked T
+	text, err := json.Marshal(value)
+	if err != nil || json.Unmarshal([]byte(s.known.Mask(string(text))), &masked) != nil {
+		var none T
+		return none // rather than a secret
+	}
+	return masked
 }
 
 // withoutSecrets returns a writer that masks secrets, as the output of the command does.
