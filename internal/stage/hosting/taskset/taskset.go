@@ -2,6 +2,7 @@ package taskset
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,8 +48,24 @@ func (t taskSets) EnsureCanary(ctx context.Context, rev ecs.Revision, scale int)
 	if err != nil {
 		return step.Member{}, err
 	}
-	return t.ensureSet(ctx, sluice.Canary, ecs.WantedTaskSet{By: by, Label: plan.CanarySet, Revision: rev, Scale: scale,
+	m, err := t.ensureSet(ctx, sluice.Canary, ecs.WantedTaskSet{By: by, Label: plan.CanarySet, Revision: rev, Scale: scale,
 		Attach: t.step.Access.AttachmentOf(sluice.Canary)})
+	if err != nil {
+		return m, err
+	}
+	return m, t.forgetScale(ctx, m.ID, float64(scale))
+}
+
+// forgetScale ends an adopted scale of a task set, or one that an exact share gave it, once a stage has set another one.
+func (t taskSets) forgetScale(ctx context.Context, id string, set float64) error {
+	a, err := t.step.Memory.External.Load(ctx)
+	if kept, ok := a.Scales[id]; err != nil || !ok || kept == set {
+		return err
+	}
+	a.Scales = maps.Clone(a.Scales)
+	delete(a.Scales, id)
+	t.step.Expected = nil
+	return t.step.Memory.External.Save(ctx, a)
 }
 
 // ensureSet creates the task set or finds it, and emits an event if it was found.
