@@ -83,6 +83,7 @@ var layerTable = []layerRow{
 		also: []string{"internal/verdict", "internal/verdict/diagnosis"}},
 	{pkg: "internal/analysis", layer: 1, // arithmetic only: the standard library
 		tests: []string{"internal/cli/goldentest"}}, // the table of docs/statistics.md
+	{pkg: "internal/eventschema", layer: 1, below: []int{0}, libs: []string{schema}},
 	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
 	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},

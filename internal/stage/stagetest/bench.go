@@ -109,7 +109,7 @@ func Connect(t testing.TB, v *clock.Virtual, sim *awssim.Sim) *Bench {
 	b.Account = b.OpenAccount()
 	b.Engine = &engine.Engine{Journal: b.Journal, Account: b.Account, Clock: v, Owner: "test/1",
 		NewID:   func() string { b.Deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.Deployments) },
-		OnEvent: func(e sluice.Envelope) { b.Events = append(b.Events, e) }}
+		OnEvent: func(e sluice.Envelope) { b.Events = append(b.Events, e); b.checkEvent(e) }}
 	return b
 }
 

@@ -1,0 +1,33 @@
+package stagetest
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/eventschema"
+)
+
+// eventChecks has the checker of all benches: to make one takes milliseconds.
+type eventChecks struct {
+	once    sync.Once
+	checker *eventschema.Checker
+	err     error
+}
+
+var allEvents eventChecks
+
+// checkEvent fails the test if the schema of events does not allow an event.
+func (b *Bench) checkEvent(e sluice.Envelope) {
+	allEvents.once.Do(func() { allEvents.checker, allEvents.err = eventschema.NewChecker() })
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = allEvents.err
+	}
+	if err == nil {
+		err = allEvents.checker.Check(line)
+	}
+	if err != nil {
+		b.Errorf("%s: %v", line, err)
+	}
+}
