@@ -110,8 +110,8 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 var whys = map[string]string{
 	"sts:GetCallerIdentity": "whose account it is, once, for the plan",
 	"ecs:DescribeServices": "the poll: service, task sets, counts and the claim in " +
-		"one read, every two seconds while tasks start, stop or are removed, every ten while only the health of " +
-		"targets can change; before a write, if the claim was last seen more " +
+		"one read, every four seconds until a task runs, then every two while tasks start, stop or are removed, every ten " +
+		"while only the health of targets can change; before a write, if the claim was last seen more " +
 		"than 30 s ago; after a write, to read back the result; during a wait, every 10 to 20 s, to monitor " +
 		"the serving tasks",
 	"ecs:ListTasks": "stopped tasks, for the cause of a failure, when a wait begins, " +
