@@ -94,21 +94,6 @@ func TestPlanRefusesWhatAWSRefuses(t *testing.T) {
 	}
 }
 
-// A security group that does not exist is told before the first write, as a subnet is.
-func TestPlanRefusesAnUnknownSecurityGroup(t *testing.T) {
-	noMachine(t)
-	edits := []caseEdit{{"servicedef.json", `"subnet-0ffffffffffffffff"
-   ]`, `"subnet-0123456789abcdef0"
-   ], "securityGroups": ["sg-0ffffffffffffffff"]`}}
-	playCase(t, "unknown-subnet", edits, func(b *caseBench) {
-		texts := []string{"security group sg-0ffffffffffffffff", "it does not exist in us-east-1", "next: correct its ID"}
-		b.expect("plan", 1, texts...)
-		b.expect("deploy", 1, append(texts, "!RegisterTaskDefinition")...)
-		fail(t, b.sim.Inject("denied ec2:DescribeSecurityGroups"))
-		b.expect("plan", 0, "not checked: security groups: it cannot be read: ec2:DescribeSecurityGroups")
-	})
-}
-
 // The plan knows how the rules and target groups of a canary behave: stickiness that AWS refuses or that keeps clients
 // away from the canary, rules that are not steered, and a canary group with other settings.
 func TestPlanKnowsTheLoadBalancer(t *testing.T) {
