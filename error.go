@@ -78,3 +78,7 @@ func Inner(err error) error {
 // or AWS returned 5xx. If the call has no identity, the caller reads the state before it repeats
 // the call.
 var ErrUnanswered = errors.New("no response: the call may have taken effect")
+
+// ErrNoPermission is in the tree of an error of kind [Denied] whose caller AWS knows: its policies do not allow the
+// call. It is not in the tree where AWS refuses the credentials, as expired ones.
+var ErrNoPermission = errors.New("the identity lacks a permission")

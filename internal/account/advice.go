@@ -37,7 +37,10 @@ func (g gate) adviceFor(r request, f fault) string {
 	case sluice.Conflict:
 		return "wait until the other change of the resource has ended, then try again"
 	case sluice.Denied:
-		return deniedAdvice(r, code)
+		if f.lacksPermission() {
+			return "allow " + r.operation + " in the IAM policy of the identity in use"
+		}
+		return "check the credentials in use: aws sts get-caller-identity"
 	}
 	return refusedAdvice(code)
 }
@@ -48,14 +51,6 @@ func deletedServiceAdvice(r request) string {
 	cluster, _, _ := strings.Cut(r.resource, "/")
 	return "create the service again, as it was deleted: sluice deploy; list those that exist: aws ecs list-services --cluster " +
 		cluster
-}
-
-// deniedAdvice returns the advice for a denial that names no action.
-func deniedAdvice(r request, code string) string {
-	if strings.HasPrefix(code, "AccessDenied") || code == "UnauthorizedOperation" || code == "NotAuthorized" || code == "" {
-		return "allow " + r.operation + " in the IAM policy of the identity in use"
-	}
-	return "check the credentials in use: aws sts get-caller-identity"
 }
 
 // refusedAdvice returns the advice for a request that AWS refuses for its content; empty if AWS refused none.

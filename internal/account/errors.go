@@ -59,6 +59,9 @@ func (g gate) failedError(ctx context.Context, r request, f fault, n int, unansw
 	if f.silentFor >= silenceReportAfter && f.class != classThrottled {
 		words = fmt.Sprintf("no response from AWS for %s: %s", f.silentFor.Round(time.Second), words)
 	}
+	if f.lacksPermission() {
+		behind = append(behind, sluice.ErrNoPermission)
+	}
 	return &sluice.Error{
 		Op:       r.operation,
 		Resource: r.resource,
@@ -151,6 +154,14 @@ func (f fault) errorKind() sluice.Kind {
 		return sluice.Denied
 	}
 	return kind
+}
+
+// lacksPermission reports whether AWS knows the identity and denies it the call. Expired or unknown credentials are
+// another matter: with new ones the same call succeeds.
+func (f fault) lacksPermission() bool {
+	code := strings.TrimSuffix(f.errorCode(), "Exception")
+	return f.errorKind() == sluice.Denied && (code == "" || strings.HasPrefix(code, "AccessDenied") ||
+		code == "UnauthorizedOperation" || code == "NotAuthorized")
 }
 
 func (f fault) errorCode() string {

@@ -136,6 +136,20 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// An identity that may not make a call is not the same as credentials that AWS does not accept.
+func TestMissingPermissionIsNotABadCredential(t *testing.T) {
+	for code, want := range map[string]bool{
+		"AccessDenied": true, "AccessDeniedException": true, "UnauthorizedOperation": true, "NotAuthorized": true,
+		"ExpiredToken": false, "ExpiredTokenException": false, "RequestExpired": false, "InvalidClientTokenId": false,
+		"UnrecognizedClientException": false, "SignatureDoesNotMatch": false, "TargetGroupNotFound": false,
+	} {
+		inside(t, &wire{answer: alwaysRepeat(func(string) *http.Response { return bad("", 403, code, "x") })}, nil,
+			func(ctx context.Context, w *world) {
+				equal(t, code, errors.Is(describe(ctx, w), sluice.ErrNoPermission), want)
+			})
+	}
+}
+
 func TestForbiddenStatusIsDenied(t *testing.T) {
 	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 403, "SomethingNew", "x") })},
 		nil, func(ctx context.Context, w *world) {

@@ -158,7 +158,7 @@ func IsRefused(err error) bool {
 // IsUnsupported reports whether AWS, or its simulator, does not have the operation, does not
 // support it for this service, or denies it to the caller. A retry is of no use then.
 func IsUnsupported(err error) bool {
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		return true
 	}
 	var api smithy.APIError

@@ -33,7 +33,7 @@ func (h Checker) findPrincipal(ctx context.Context) (arn, unknown string, err er
 	if err == nil {
 		return aws.ToString(got.Role.Arn), "", nil
 	}
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		return arn, "", nil // most roles have no path
 	}
 	if why := refusalText(err, arn); why != "" {
@@ -69,7 +69,7 @@ func refusalText(err error, principal string) string {
 	case errors.As(err, &none):
 		return fmt.Sprintf("IAM does not find %s: the ARN of a session lacks the path of its role. To read the path, "+
 			"sluice needs iam:GetRole", principal)
-	case sluice.KindOf(err) == sluice.Denied:
+	case errors.Is(err, sluice.ErrNoPermission):
 		return fmt.Sprintf("AWS denies the simulation to %s: it needs iam:SimulatePrincipalPolicy on itself", principal)
 	}
 	return ""

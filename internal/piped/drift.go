@@ -2,6 +2,7 @@ package piped
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,7 +141,7 @@ func scaledService(ctx context.Context, pl *activeTarget, app *appfile.Applicati
 	targets, err := autoscaling.Service{API: pl.account.Scaling(), Cluster: clusterOf(app),
 		Name: aws.ToString(app.Service.Input.ServiceName)}.Observe(ctx)
 	switch {
-	case sluice.KindOf(err) == sluice.Denied:
+	case errors.Is(err, sluice.ErrNoPermission):
 		return app.Service, nil
 	case err != nil || plan.FindScaling(targets, live.Desired) == nil:
 		return app.Service, err

@@ -245,11 +245,15 @@ func (c *answerChecks) diesLater() bool {
 }
 
 // isOldAnswer reports whether callers by name used an address of a task that had stopped shortly before, or an empty
-// answer from before a task was registered. No read shows what callers and name servers keep. Where sluice itself stops
-// tasks, it waits for that first, which P1 checks.
+// answer from before a task was registered; or whether nodes of a Network Load Balancer still sent to a task that had
+// died. No read shows what callers, name servers and nodes keep. Where sluice itself stops tasks, it waits for that
+// first, which P1 checks.
 func (c *answerChecks) isOldAnswer(l loadgen.Line) (old bool) {
 	w := c.env.Case.World
-	if !w.UsesCloudMap() || l.Version == "" && !c.resolves || l.Status != 0 {
+	switch {
+	case w.UsesNetworkBalancer():
+		return l.Status == 502 && l.Version == c.want && c.diedSince(c.at.Add(-nodesKeepDead))
+	case !w.UsesCloudMap() || l.Version == "" && !c.resolves || l.Status != 0:
 		return false
 	}
 	kept := w.TTL + max(w.Lags.Names, time.Minute) + connectionHold + 30*time.Second // of callers that keep connections
@@ -260,6 +264,21 @@ func (c *answerChecks) isOldAnswer(l loadgen.Line) (old bool) {
 		}
 	})
 	return old
+}
+
+// nodesKeepDead is how long nodes of a Network Load Balancer may send to a task that died: the time until ECS
+// deregisters it and [world.Settings.NetworkTargetPropagation].
+const nodesKeepDead = 90 * time.Second
+
+// diedSince reports whether a task of the version stopped by itself after a time and before the outcome.
+func (c *answerChecks) diedSince(since time.Time) (died bool) {
+	c.env.InWorld(func(tx *world.Tx) {
+		for _, t := range tx.Tasks.Values() {
+			at := diedAt(t)
+			died = died || t.Set != nil && versionOf(t.Set) == c.want && at.After(since) && at.Before(c.at)
+		}
+	})
+	return died
 }
 
 // unseenDeath is how long before the outcome a task may stop without a read that shows it: a poll.

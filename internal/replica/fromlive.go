@@ -105,7 +105,7 @@ func (l *Live) readAround(ctx context.Context, a *account.Account, state *ecs.Se
 		l.Registries = append(l.Registries, found)
 	}
 	l.Scaling, err = autoscaling.Service{API: a.Scaling(), Cluster: l.Cluster, Name: l.Service}.Observe(ctx)
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		l.Notes, err = append(l.Notes, "auto scaling is not read: "+sluice.Inner(err).Error()), nil
 	}
 	return err

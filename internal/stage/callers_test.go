@@ -11,6 +11,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -92,6 +93,43 @@ func runWithAct(b *stagetest.Bench, files fstest.MapFS, act func()) engine.RunRe
 		act()
 	})
 	return stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+}
+
+// Credentials that expire before the rules are read leave the outcome open: the deployment pauses, and confirms it with
+// new ones. An identity that may not read the rules ends as before: policies of earlier versions do not allow it.
+func TestRefusedReadOfCallers(t *testing.T) {
+	for _, c := range []struct {
+		code          string
+		first, second sluice.Outcome
+	}{
+		{"ExpiredToken", "", sluice.Failed}, {"InvalidClientTokenId", "", sluice.Failed},
+		{"AccessDenied", sluice.Succeeded, ""},
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				id, refuses := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker)), false
+				b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
+					if refuses && operation != "DescribeServices" {
+						return &smithy.GenericAPIError{Code: c.code, Message: "no", Fault: smithy.FaultClient}
+					}
+					return nil
+				}})
+				b.OnStageEnd(1, func() { b.SetRule(0, 0); refuses = true })
+				end, err := b.Engine.Run(context.Background(), id, engine.Options{})
+				if end.Outcome != c.first || (err != nil) != (c.first == "") {
+					b.Errorf("%s: %s %v, want %q\n%s", end.Outcome, end.Cause, err, c.first, b.EventLog())
+				}
+				if c.second == "" {
+					return
+				}
+				refuses = false
+				end = stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				if end.Outcome != c.second || !strings.Contains(end.Cause, "gives weight to no target group") {
+					b.Errorf("%s: %s, want %q\n%s", end.Outcome, end.Cause, c.second, b.EventLog())
+				}
+			})
+		})
+	}
 }
 
 // A rollback of task sets ends as rolled back only if callers get the former version.

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -28,7 +29,7 @@ func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Applica
 	var err error
 	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: cluster,
 		Name: *app.Service.Input.ServiceName}.Observe(ctx)
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		live.Scaling.Denied, err = sluice.Inner(err).Error(), nil
 	}
 	return err

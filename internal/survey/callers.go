@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
@@ -34,7 +35,7 @@ func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *
 		}
 	}
 	live.Callers, err = alb.ReadTraffic(ctx, a.ELB(), c, live.Scope, view.Traffic{})
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		live.Callers, err = view.Traffic{}, nil
 	}
 	return err

@@ -3,6 +3,7 @@ package survey
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -135,7 +136,7 @@ func readWithCanary(ctx context.Context, hand ecs.Service, m plan.Mode, live *pl
 		return hand.Observe(ctx)
 	}
 	now, beside, err := hand.ObserveWith(ctx, plan.CanaryServiceName(hand.Name))
-	if sluice.KindOf(err) == sluice.Denied && !m.HasCanaryService() {
+	if errors.Is(err, sluice.ErrNoPermission) && !m.HasCanaryService() {
 		return hand.Observe(ctx) // policies written for this mode by earlier versions do not allow the second read
 	}
 	if err == nil && (beside.IsActive() || beside.IsDraining()) {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -22,7 +23,7 @@ type scalingReport struct {
 func (t *ServiceReport) addScaling(ctx context.Context, a *account.Account, s StatusTarget,
 	live *ecs.ServiceState) error {
 	all, err := autoscaling.Service{API: a.Scaling(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		return nil
 	}
 	tag := live.Tags[plan.ScalingTag]

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -168,7 +169,7 @@ func (w *World) measureRequests(ctx context.Context, a *account.Account, now tim
 		return nil
 	}
 	l, err := alb.ReadLoad(ctx, a.CloudWatch(), w.Balancer, w.Primary.ARN, now)
-	if sluice.KindOf(err) == sluice.Denied {
+	if errors.Is(err, sluice.ErrNoPermission) {
 		return nil
 	}
 	paths := 0

@@ -102,7 +102,7 @@ func endTerminationWait(ctx context.Context, s *step.Step, id string) (ended boo
 		return false, nil
 	}
 	ended, err = codeDeployClient(s).Continue(ctx, s.MakeWrite, plan.ReturnShift, id, true)
-	if sluice.KindOf(err) == sluice.Denied || errors.Is(err, sluice.ErrUnanswered) {
+	if errors.Is(err, sluice.ErrNoPermission) || errors.Is(err, sluice.ErrUnanswered) {
 		s.EmitWarning("CodeDeploy keeps the replaced tasks for the time of its deployment group: %v", err)
 		return true, nil
 	}
