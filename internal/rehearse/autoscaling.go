@@ -21,16 +21,18 @@ type ScalingChecks struct {
 	initial    string    // the scalable targets at the start
 	expected   string    // the scalable targets, as they must be at the end
 	beforeRace string    // expected before a change during sluice's write, or that its last read may not show
-	acceptedAt time.Time // of that change
+	acceptedAt time.Time // of that change; zero: it was during a write, which overwrote it
 	isWriting  bool      // sluice is writing a scalable target
 }
 
 // oldestRead is how old an answer of AWS may be with the faults of generated cases.
 const oldestRead = 10 * time.Second
 
-// beginWrite records that sluice makes a write. A change of another actor long before it is shown by reads.
+// beginWrite records that sluice makes a write. A change of another actor long before it is shown by reads, unless an
+// earlier write overwrote it.
 func (c *ScalingChecks) beginWrite(operation string) {
-	if c.isWriting = operation == scalingWrite; c.isWriting && c.env.Clock.Now().Sub(c.acceptedAt) > oldestRead {
+	if c.isWriting = operation == scalingWrite; c.isWriting && !c.acceptedAt.IsZero() &&
+		c.env.Clock.Now().Sub(c.acceptedAt) > oldestRead {
 		c.beforeRace = ""
 	}
 }
@@ -84,7 +86,11 @@ func (c *ScalingChecks) checkSuspended(tx *world.Tx) {
 
 // Accept expects the scalable targets at the end as another actor has set them now.
 func (c *ScalingChecks) Accept(tx *world.Tx) {
-	if c.beforeRace = ""; c.isWriting || c.env.Case.HasFault("stale") {
+	c.beforeRace, c.acceptedAt = "", time.Time{}
+	switch {
+	case c.isWriting:
+		c.beforeRace = c.expected
+	case c.env.Case.HasFault("stale"):
 		c.beforeRace, c.acceptedAt = c.expected, c.env.Clock.Now()
 	}
 	c.expected = scalingOf(tx)

@@ -57,7 +57,15 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 	if err := shareLastRead(ctx, s, of, last.Read); err != nil {
 		return err
 	}
-	return awaitServed(ctx, s, revision, after)
+	waited, err := awaitServed(ctx, s, revision, after)
+	if err != nil || !waited || s.IsRollback() {
+		return err
+	}
+	deaths, err := s.Client.StoppedOfRevision(ctx, revision) // nobody has read them during that wait
+	if err != nil {
+		return err
+	}
+	return AwaitStable(ctx, s, revision, 0, deaths)
 }
 
 // bakeOf returns the bake time of the application. A rollback has none: it gives callers the former version back.
@@ -107,9 +115,10 @@ func shareLastRead(ctx context.Context, s *step.Step, of step.HeldRead, last ecs
 }
 
 // awaitServed waits until the revision is PRIMARY and the desired number of tasks runs. ECS makes
-// no deployment for a changed desired count: the serving deployment is complete during the change.
-func awaitServed(ctx context.Context, s *step.Step, revision string, after step.WriteProof) error {
-	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (capacity.Remaining, error) {
+// no deployment for a changed desired count: the serving deployment is complete during the change. waited reports
+// whether the first read did not show that.
+func awaitServed(ctx context.Context, s *step.Step, revision string, after step.WriteProof) (waited bool, err error) {
+	err = capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (capacity.Remaining, error) {
 		live, err := s.ReadSharedAfter(ctx, after)
 		if err != nil {
 			return capacity.Remaining{}, err
@@ -123,8 +132,10 @@ func awaitServed(ctx context.Context, s *step.Step, revision string, after step.
 			left.Count++
 			left.Text = fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired)
 		}
+		waited = waited || left.Text != ""
 		return left, nil
 	})
+	return waited, err
 }
 
 // errReplaced is the error for a followed revision that is no longer PRIMARY.
