@@ -2,6 +2,7 @@ package taskset
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -22,7 +23,7 @@ const (
 // startShare gives restored tasks their share of the task starts. ECS starts a limited number of tasks
 // a minute for a service. The tasks of a new version that crash are replaced again and again, and take
 // all starts. While ECS starts no restored task, each task set of the new version is scaled to the tasks
-// that it has, so that those that crash are not replaced. Nothing is stopped, and one task stays. If that
+// that it has, so that those that crash are not replaced. No healthy task is stopped, and one task stays. If that
 // is not enough, the canary gets no requests any more and stops.
 type startShare struct {
 	sets     taskSets
@@ -53,7 +54,9 @@ func (h *startShare) see(ctx context.Context, o verdict.Observation) error {
 	if err != nil {
 		return err
 	}
-	h.remember(o.At, competing)
+	if err := h.remember(ctx, o.At, competing); err != nil {
+		return err
+	}
 	if n := o.Set.Running + o.Set.Pending; h.since.IsZero() || n > h.started {
 		h.started, h.since = n, o.At
 	}
@@ -95,11 +98,11 @@ func (h *startShare) findCompeting(ctx context.Context, live *ecs.ServiceState) 
 func (h *startShare) moveRequestsToPrimary(ctx context.Context, competing []step.Member) error {
 	healthy := map[sluice.Variant]int{}
 	for _, m := range competing {
-		o := verdict.Observation{At: h.sets.step.Clock.Now(), Set: &m.TaskSet}
-		if err := h.sets.step.Access.ObserveTargets(ctx, step.NewMemberWatch(m), &o); err != nil {
+		n, err := h.countHealthy(ctx, m)
+		if err != nil {
 			return err
 		}
-		healthy[m.Variant] = health.CountTasks(o).Healthy
+		healthy[m.Variant] = n
 	}
 	if healthy[sluice.Primary] == 0 || healthy[sluice.Primary] < healthy[sluice.Canary] {
 		return nil
@@ -112,17 +115,28 @@ func (h *startShare) moveRequestsToPrimary(ctx context.Context, competing []step
 	return h.sets.step.Access.SetWeights(ctx, sluice.CanaryShare(0))
 }
 
-func (h *startShare) remember(at time.Time, competing []step.Member) {
-	var kept []setCount
-	for _, c := range h.counts {
-		if at.Sub(c.at) <= countsWithin {
-			kept = append(kept, c)
-		}
-	}
+// countHealthy returns the number of healthy tasks of a task set.
+func (h *startShare) countHealthy(ctx context.Context, m step.Member) (int, error) {
+	o := verdict.Observation{At: h.sets.step.Clock.Now(), Set: &m.TaskSet}
+	err := h.sets.step.Access.ObserveTargets(ctx, step.NewMemberWatch(m), &o)
+	return health.CountTasks(o).Healthy, err
+}
+
+// remember keeps how many tasks each task set has, and drops what is too old. If more run than are desired, failed ones
+// still drain and were replaced already: only the healthy ones count then.
+func (h *startShare) remember(ctx context.Context, at time.Time, competing []step.Member) error {
+	h.counts = slices.DeleteFunc(h.counts, func(c setCount) bool { return at.Sub(c.at) > countsWithin })
 	for _, m := range competing {
-		kept = append(kept, setCount{m.ID, at, m.Running + m.Pending})
+		n := m.Running + m.Pending
+		if n > m.Desired {
+			var err error
+			if n, err = h.countHealthy(ctx, m); err != nil {
+				return err
+			}
+		}
+		h.counts = append(h.counts, setCount{m.ID, at, n})
 	}
-	h.counts = kept
+	return nil
 }
 
 // stopReplacing scales a task set to the most tasks that it had lately.
