@@ -110,18 +110,22 @@ func TestActionHasItsInputs(t *testing.T) {
 	}
 }
 
-// The workflow of docs/ci.md is one that GitHub accepts.
-func TestWorkflowOfThePage(t *testing.T) {
+// The workflows of docs/ci.md and of examples/ci are such that GitHub accepts them.
+func TestWorkflowsOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../docs/ci.md")
 	must(t, err)
 	_, rest, found := strings.Cut(string(page), "```yaml\nname: deploy")
 	text, _, _ := strings.Cut(rest, "```")
-	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{LogWriter: io.Discard})
+	example, err := os.ReadFile("../examples/ci/github.yml")
 	must(t, err)
-	problems, err := linter.Lint("deploy.yml", []byte("name: deploy"+text), nil)
-	must(t, err)
-	if !found || len(problems) > 0 {
-		t.Errorf("found: %t, %v", found, problems)
+	for name, workflow := range map[string]string{"docs/ci.md": "name: deploy" + text, "github.yml": string(example)} {
+		linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{LogWriter: io.Discard})
+		must(t, err)
+		problems, err := linter.Lint("deploy.yml", []byte(workflow), nil)
+		must(t, err)
+		if !found || len(problems) > 0 {
+			t.Errorf("%s: found: %t, %v", name, found, problems)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"until":      until,   // until NAME REGEXP: wait for it in what NAME wrote
 	"signal":     signal,  // signal NAME INT|HUP|KILL
 	"enter":      enter,   // enter NAME: reach the sluice sim that was started as NAME; $BALANCER is its load balancer
+	"ci":         ci,      // ci FILE JOB CODE: run a job of examples/ci as its CI system does, with repository/ checked out
 	"finish":     finish,  // finish NAME CODE: wait for its end
 }
 

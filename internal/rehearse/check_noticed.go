@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -16,10 +17,15 @@ const MaxNoticeDelay = 45 * time.Second
 var externalChangePattern = regexp.MustCompile(`onOutsideChange|external (change|edit)|another (process|person|actor)`)
 
 // ReportsExternalChange reports whether sluice has seen an external change by this event. A rollback
-// compares nothing any more.
+// compares nothing any more, and the end of a deployment waits for callers that a rule does not lead to its version.
 func ReportsExternalChange(e sluice.Envelope) bool {
-	_, back := e.Open().(sluice.RollbackStarted)
-	return back || externalChangePattern.Match(e.Data)
+	switch ev := e.Open().(type) {
+	case sluice.RollbackStarted:
+		return true
+	case sluice.Waiting:
+		return strings.HasPrefix(ev.For, "callers to reach")
+	}
+	return externalChangePattern.Match(e.Data)
 }
 
 // recordRuleDrift records when another actor set a rule to weights that it never had. With ECS's own strategies ECS sets
