@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -218,12 +219,18 @@ func (c *answerChecks) dies() bool {
 
 // diesLater reports whether tasks of the version stopped or failed by themselves after the outcome, and no death
 // before it foretold that: there was none since the deployment began, or the later tasks ran longer than a success
-// waits for after such a death ([verdict.Stability]). Deaths of the canary count: the same version serves later.
+// waits for after such a death ([verdict.Stability]). Deaths of the canary count: the same version serves later. A host
+// that is lost foretells nothing.
 func (c *answerChecks) diesLater() bool {
+	lostHost := false
 	var longest, shortest time.Duration // lives of the tasks that died before, and after
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.Values() {
 			at := diedAt(t)
+			if t.Set != nil && versionOf(t.Set) == c.want && t.StopCode == scheduler.ByHost &&
+				t.StoppingAt.After(c.at.Add(-unseenDeath)) && t.StoppingAt.Before(c.at.Add(answersFor)) {
+				lostHost = true
+			}
 			if t.Set == nil || t.Service == nil || versionOf(t.Set) != c.want || t.Set.ExternalID == OtherToolID ||
 				!strings.HasPrefix(t.Service.Name, c.env.Case.World.Service) || at.Before(c.deployment.startedAt) {
 				continue
@@ -238,6 +245,9 @@ func (c *answerChecks) diesLater() bool {
 			}
 		}
 	})
+	if lostHost {
+		return true
+	}
 	if c.outcome == sluice.RolledBack { // it restores a version, whatever became of its tasks before
 		return shortest > 0
 	}
