@@ -228,7 +228,7 @@ func (c *answerChecks) diesLater() bool {
 		for _, t := range tx.Tasks.Values() {
 			at := diedAt(t)
 			if t.Set != nil && versionOf(t.Set) == c.want && t.StopCode == scheduler.ByHost &&
-				t.StoppingAt.After(c.at.Add(-unseenDeath)) && t.StoppingAt.Before(c.at.Add(answersFor)) {
+				t.StoppingAt.After(c.at.Add(-c.unseenFor(t))) && t.StoppingAt.Before(c.at.Add(answersFor)) {
 				lostHost = true
 			}
 			if t.Set == nil || t.Service == nil || versionOf(t.Set) != c.want || t.Set.ExternalID == OtherToolID ||
@@ -270,7 +270,8 @@ func (c *answerChecks) isOldAnswer(l loadgen.Line) (old bool) {
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.Values() {
 			old = old || t.Set != nil && (versionOf(t.Set) == l.Version || l.Version == "") &&
-				t.ExecutionStoppedAt.After(c.at.Add(-kept))
+				t.ExecutionStoppedAt.After(c.at.Add(-kept)) ||
+				l.Version == "" && t.Set != nil && t.StartedAt.After(c.at.Add(-kept)) && t.StartedAt.Before(c.at)
 		}
 	})
 	return old
