@@ -128,8 +128,8 @@ traffic, the new primary, and the rollback if a stage fails.`,
 	p.addCommands(root)
 	root.SetHelpCommandGroupID(groupLocal)
 	root.SetCompletionCommandGroupID(groupLocal)
-	root.SetUsageFunc(printUsage)
 	p.Flags.Register(root.PersistentFlags())
+	registerHelp(root)
 	return root
 }
 
@@ -152,6 +152,9 @@ func (p *program) addCommands(root *cobra.Command) {
 
 // flagError returns the error for a wrong flag, with what to use instead or the command that lists the flags.
 func (p *program) flagError(c *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
 	if !c.HasParent() { // the flags of a command that does not exist
 		for _, word := range p.Env.Args {
 			if otherCommands[word] != "" {

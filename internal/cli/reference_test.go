@@ -111,17 +111,7 @@ func flagTable(set *pflag.FlagSet) string {
 		if f.Name == "help" {
 			return
 		}
-		value, usage := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		if value != "" {
-			name += " " + value
-		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" && !strings.Contains(usage, "default") {
-			usage += " (default " + f.DefValue + ")"
-		}
+		name, usage := describeFlag(f)
 		all = append(all, []string{"`" + name + "`", usage})
 	})
 	if len(all) == 0 {

@@ -1,47 +1,124 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice"
 )
 
-const exitCodes = `
-
-Exit codes: 0 done; 1 usage or file error; 2 the plan has changes (--detailed-exitcode);
+const exitCodes = `Exit codes: 0 done; 1 usage or file error; 2 the plan has changes (--detailed-exitcode);
 3 failed and rolled back; 4 stopped by a person; 5 failed and not rolled back; 6 superseded
 or claimed by another; 7 no access to AWS; 8 waiting for approval (--no-wait); 9 ended undecided.
 
 Run "sluice <command> --help" for details of a command.`
 
-// printUsage prints the usage of a command. It does not use cobra's templates, because with
-// text/template in the binary the linker must keep every exported method of every AWS client,
-// some 12 MB.
-func printUsage(c *cobra.Command) error {
+const (
+	// helpWidth is the number of columns of help.
+	helpWidth = 80
+	// flagColumn is where the descriptions of flags begin.
+	flagColumn = 26
+	// helpLines is the number of lines of help without --help-all: two screens.
+	helpLines = 80
+	// manyFlags is the number of a command's own flags from which they are printed in groups.
+	manyFlags = 12
+)
+
+// flagGroup is a group of flags in help. Those of a rare group are printed with --help-all only.
+type flagGroup struct {
+	title string
+	rare  bool
+	names []string
+}
+
+// otherTitle is the title of the flags that are in none of the groups.
+const otherTitle = "Flags"
+
+// flagGroups are the groups of flags, by the name of the flag in any command.
+var flagGroups = []flagGroup{
+	{title: "What", names: []string{"config", "changed-since", "image", "image-tag", "tasks", "cluster", "service", "id",
+		"task-definition", "deployment"}},
+	{title: "How", names: []string{"auto-rollback", "bake", "dry-run", "force", "force-new-deployment", "no-wait",
+		"one-by-one", "pipeline", "quick-sync", "help"}},
+	{title: "Conflicts", names: []string{"adopt", "take-over"}},
+	{title: "Every command", names: []string{"env", "help-all", "output", "region", "set", "state"}},
+	{title: "Auto scaling", rare: true, names: []string{"auto-scaling-max", "auto-scaling-min", "leave-suspended",
+		"resume-auto-scaling", "suspend-auto-scaling"}},
+	{title: "More", rare: true, names: []string{"assume-role", "endpoint-url", "env-file", "json", "junit", "keep-going",
+		"most", "profile", "providers", "revision", "rollback-events", "timeout", "verbose", "wait-until"}},
+	{title: "ecspresso's", rare: true, names: []string{"assume-role-arn", "envfile", "ext-code", "ext-str",
+		"latest-task-definition", "log-format", "no-update-service", "skip-task-definition", "update-service", "wait"}},
+}
+
+// helpAll is the value of --help-all: it ends the parsing of the flags as --help does.
+type helpAll struct{ isSet bool }
+
+func (*helpAll) String() string   { return "" }
+func (*helpAll) Type() string     { return "bool" }
+func (*helpAll) IsBoolFlag() bool { return true }
+
+// Set ends the parsing with [pflag.ErrHelp].
+func (h *helpAll) Set(string) error {
+	h.isSet = true
+	return pflag.ErrHelp
+}
+
+// registerHelp makes help of all commands, with --help-all. It does not use cobra's templates, because with
+// text/template in the binary the linker must keep every exported method of every AWS client, some 12 MB.
+func registerHelp(root *cobra.Command) {
+	all := &helpAll{}
+	root.PersistentFlags().VarPF(all, "help-all", "", "help with the rare flags").NoOptDefVal = "true"
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		_, err := io.WriteString(c.OutOrStderr(), usageText(c, all.isSet, 0))
+		return err
+	})
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = io.WriteString(c.OutOrStdout(), helpText(c, all.isSet)) })
+}
+
+// helpText returns what a command does, and how it is used. Without all, the last paragraphs are left out that do not fit
+// into helpLines.
+func helpText(c *cobra.Command, all bool) string {
+	paragraphs := strings.Split(strings.TrimSpace(cmp.Or(c.Long, c.Short)), "\n\n")
+	for shown := len(paragraphs); ; shown-- {
+		text := wrapText(strings.Join(paragraphs[:shown], "\n\n"), "") + "\n\n" + usageText(c, all, len(paragraphs)-shown)
+		if all || shown == 1 || strings.Count(text, "\n") <= helpLines {
+			return text
+		}
+	}
+}
+
+// usageText returns how a command is used. all: with the rare flags. left is the number of paragraphs that are left out.
+func usageText(c *cobra.Command, all bool, left int) string {
 	var b strings.Builder
 	b.WriteString("Usage:")
 	if c.Runnable() && !c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n  %s", c.UseLine())
+		b.WriteString("\n" + wrapHanging(c.UseLine(), "  "))
 	}
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n  %s <command> [flags]", c.CommandPath())
 	}
 	if c.HasExample() {
-		fmt.Fprintf(&b, "\n\nExamples:\n%s", c.Example)
+		fmt.Fprintf(&b, "\n\nExamples:\n%s", wrapExamples(c.Example))
 	}
 	if c.HasAvailableSubCommands() {
 		writeCommands(&b, c)
 	}
-	writeFlags(&b, "Flags", c.LocalFlags())
-	writeFlags(&b, "Global flags", c.InheritedFlags())
-	if c.HasAvailableSubCommands() {
-		b.WriteString(exitCodes)
+	rare := writeFlags(&b, c, all)
+	if more := moreText(left, rare); more != "" {
+		fmt.Fprintf(&b, "\n\n%s: %s --help-all", more, c.CommandPath())
 	}
-	_, err := io.WriteString(c.OutOrStderr(), b.String()+"\n")
-	return err
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n\n" + wrapText(exitCodes, ""))
+	}
+	return b.String() + "\n"
 }
 
 func writeCommands(b *strings.Builder, c *cobra.Command) {
@@ -55,8 +132,155 @@ func writeCommands(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
-	if flags.HasAvailableFlags() {
-		fmt.Fprintf(b, "\n\n%s:\n%s", title, strings.TrimRight(flags.FlagUsages(), " \n"))
+// moreText says what help leaves out.
+func moreText(paragraphs, flags int) string {
+	switch {
+	case paragraphs > 0 && flags > 0:
+		return "The rest of this text, and " + sluice.Plural(flags, "more flag")
+	case paragraphs > 0:
+		return "The rest of this text"
+	case flags > 0:
+		return sluice.Plural(flags, "more flag")
 	}
+	return ""
+}
+
+// flagsByGroup returns the flags of a command by the title of their group. The few flags of its own of a command are in
+// one group.
+func flagsByGroup(c *cobra.Command) map[string][]*pflag.Flag {
+	flags, few := map[string][]*pflag.Flag{}, countFlags(c.LocalNonPersistentFlags()) < manyFlags
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		title := groupOf(f).title
+		if few && c.LocalNonPersistentFlags().Lookup(f.Name) != nil {
+			title = otherTitle
+		}
+		if !f.Hidden {
+			flags[title] = append(flags[title], f)
+		}
+	})
+	return flags
+}
+
+func countFlags(of *pflag.FlagSet) (n int) {
+	of.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			n++
+		}
+	})
+	return n
+}
+
+// writeFlags writes the flags of a command by group, and returns how many are left out.
+func writeFlags(b *strings.Builder, c *cobra.Command, all bool) (left int) {
+	flags := flagsByGroup(c)
+	for _, g := range slices.Insert(slices.Clone(flagGroups), 3, flagGroup{title: otherTitle}) {
+		switch group := flags[g.title]; {
+		case len(group) == 0:
+		case g.rare && !all:
+			left += len(group)
+		default:
+			fmt.Fprintf(b, "\n\n%s:", g.title)
+			for _, f := range group {
+				writeFlag(b, f)
+			}
+		}
+	}
+	return left
+}
+
+// groupOf returns the group of a flag.
+func groupOf(f *pflag.Flag) flagGroup {
+	for _, g := range flagGroups {
+		if slices.Contains(g.names, f.Name) {
+			return g
+		}
+	}
+	return flagGroup{title: otherTitle}
+}
+
+// writeFlag writes a flag, and beside it what it does.
+func writeFlag(b *strings.Builder, f *pflag.Flag) {
+	name, usage := describeFlag(f)
+	if f.Shorthand == "" {
+		name = "    " + name
+	}
+	name = "  " + name
+	lines := strings.Split(wrapText(usage, strings.Repeat(" ", flagColumn)), "\n")
+	if utf8.RuneCountInString(name) < flagColumn-1 {
+		lines[0] = name + strings.Repeat(" ", flagColumn-utf8.RuneCountInString(name)) + strings.TrimLeft(lines[0], " ")
+	} else {
+		lines = slices.Insert(lines, 0, name)
+	}
+	b.WriteString("\n" + strings.Join(lines, "\n"))
+}
+
+// describeFlag returns the name of a flag with its value, and what it does with its default.
+func describeFlag(f *pflag.Flag) (name, usage string) {
+	value, usage := pflag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	if value != "" {
+		name += " " + value
+	}
+	if !slices.Contains([]string{"", "false", "[]", "0", "0s"}, f.DefValue) && !strings.Contains(usage, "default") {
+		usage += " (default " + f.DefValue + ")"
+	}
+	return name, usage
+}
+
+// wrapText breaks the paragraphs of a text into lines of helpWidth, which begin with indent. Lines that begin with a
+// space stay as they are.
+func wrapText(text, indent string) string {
+	var lines []string
+	line := ""
+	end := func() {
+		if line != "" {
+			lines, line = append(lines, line), ""
+		}
+	}
+	for _, of := range strings.Split(text, "\n") {
+		if of == "" || of[0] == ' ' {
+			end()
+			lines = append(lines, of)
+			continue
+		}
+		for _, word := range strings.Fields(of) {
+			if line != "" && utf8.RuneCountInString(line+" "+word) > helpWidth {
+				end()
+			}
+			if line == "" {
+				line = indent + word
+			} else {
+				line += " " + word
+			}
+		}
+	}
+	end()
+	return strings.Join(lines, "\n")
+}
+
+// wrapHanging returns a text whose first line begins with indent, and the others with six spaces more.
+func wrapHanging(text, indent string) string {
+	lines := strings.Split(wrapText(text, indent+"      "), "\n")
+	lines[0] = indent + strings.TrimLeft(lines[0], " ")
+	return strings.Join(lines, "\n")
+}
+
+// exampleParts are a command and what it does.
+var exampleParts = regexp.MustCompile(`^( +\S.*?) {2,}(\S.*)$`)
+
+// wrapExamples puts what a command does below it where both do not fit into a line. The command stays whole.
+func wrapExamples(text string) string {
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		parts := exampleParts.FindStringSubmatch(line)
+		if utf8.RuneCountInString(line) <= helpWidth || parts == nil {
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, parts[1], wrapText(parts[2], "      "))
+	}
+	return strings.Join(lines, "\n")
 }

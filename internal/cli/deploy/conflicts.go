@@ -24,8 +24,7 @@ type conflictFlags struct {
 }
 
 func (l *conflictFlags) registerAll(c *cobra.Command) {
-	l.registerTakeOver(c, "end the running deployment of this service, on any machine, clean up what it created, "+
-		"and deploy")
+	l.registerTakeOver(c, "end the running deployment of this service, clean up what it created, and deploy")
 	l.registerAdopt(c)
 }
 
@@ -35,7 +34,7 @@ func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
 
 func (l *conflictFlags) registerAdopt(c *cobra.Command) {
 	c.Flags().BoolVar(&l.adopt, "adopt", false,
-		"clean up after a deployment whose journal is lost: route all traffic to the primary, delete its canary")
+		"clean up after a lost journal: all traffic to the primary, the canary deleted")
 }
 
 // serviceConflicts finds what another deployment owns of the service that is about to be deployed,

@@ -45,14 +45,13 @@ when the process stops running the deployment: at its end, with any outcome, and
 Ctrl-C. sluice resume suspends it again.`
 
 const deployExamples = `  sluice deploy examples/canary
-  sluice deploy web api worker         concurrently; exits with the worst exit code
+  sluice deploy web api worker         concurrently; the worst exit code
   sluice deploy --one-by-one web api   api after web has succeeded
   sluice deploy --dry-run              the plan; nothing is written
-  sluice deploy --no-wait              exit at the first wait or approval, or after it has requested a rolling update
+  sluice deploy --no-wait              exit at the first wait or approval
   sluice deploy --force-new-deployment new tasks of the same revision
-  sluice deploy --take-over            end the running deployment of the service, then deploy
-  sluice deploy --adopt                clean up after a deployment whose journal is lost, then deploy
-  sluice deploy --rollback-events DEPLOYMENT_FAILURE,DEPLOYMENT_STOP_ON_ALARM
+  sluice deploy --take-over            end the running deployment, then deploy
+  sluice deploy --adopt                clean up after a lost journal, then deploy
   sluice deploy --output json | jq .   every event, as JSON Lines`
 
 func (p *program) newDeployCommand() *cobra.Command {
@@ -103,13 +102,12 @@ func (p *program) newDeployCommand() *cobra.Command {
 	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
 		"with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
-	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing, as sluice plan")
 	p.RegisterReports(c)
 	return c
 }
 
-const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), or after it has requested " +
-	"a deployment from ECS or CodeDeploy"
+const noWaitHelp = "exit at the first WAIT or approval (8), or after ECS or CodeDeploy has taken the deployment"
 
 // deployOptions are the flags of sluice deploy for each application.
 type deployOptions struct {

@@ -93,7 +93,7 @@ type planFlags struct {
 
 func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
-		"start a new ECS or CodeDeploy deployment even if there are no changes")
+		"start a new deployment even if nothing changes")
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
@@ -106,10 +106,10 @@ func registerPlanFlags(c *cobra.Command, o *planFlags) {
 // registerOverrides adds the flags that override autoRollback and bake of the file.
 func (o *planFlags) registerOverrides(f *pflag.FlagSet) {
 	f.Var(session.OptionalFlag{To: &o.autoRollback, Yes: true}, "auto-rollback",
-		"roll a failed deployment back, or with =false do not, whatever the file says")
+		"roll a failed deployment back, whatever the file says; =false: do not")
 	f.Lookup("auto-rollback").NoOptDefVal = "true"
 	f.Var(bakeFlag{&o.bake}, "bake",
-		"how long all tasks of the new version must run, watched, before success, instead of the file's bake")
+		"how long all new tasks must run before success, instead of the file's bake")
 }
 
 // bakeFlag is an optional flag with a time of 0 or more.

@@ -72,7 +72,7 @@ code is the worst of theirs. ` + session.PatternHelp,
 		Example: `  sluice wait examples/rolling
   sluice wait prod/web                 the same as --cluster prod --service web
   sluice wait web api prod/worker      all of them
-  sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
+  sluice wait --task-definition web:42 prod/web
   sluice wait --cluster prod --service web --service api --output json
   sluice wait --deployment d-ABCDEF123`,
 		RunE: func(c *cobra.Command, args []string) error {

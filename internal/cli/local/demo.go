@@ -40,8 +40,8 @@ func (p *program) newDemoCommand() *cobra.Command {
 	d := &demo{Session: p.Session, files: demoFiles, loadScale: 1}
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch a canary release under load, on a local AWS with real requests",
-		Long: `Watch a canary release under load, on a local AWS with real requests.
+		Short: "Watch a canary release under load, on a local AWS",
+		Long: `Watch a canary release under load, on a local AWS.
 
 It starts a local AWS with a service at v1 behind a load balancer, sends requests
 to the load balancer at a constant rate, and deploys v2 by a canary, as sluice

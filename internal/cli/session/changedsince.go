@@ -20,7 +20,7 @@ import (
 func (f *SeveralFlag) Register(c *cobra.Command) {
 	f.ApplicationFlag.Register(c)
 	c.Flags().StringVar(&f.since, "changed-since", "",
-		"only applications with files that differ from git's `revision`, such as origin/main, where this branch left it")
+		"only applications with files changed since this branch left git's `revision`")
 }
 
 // keepChanged returns the paths with files that differ from the revision of --changed-since: committed, changed or new.

@@ -24,17 +24,17 @@ type Flags struct {
 }
 
 func (f *Flags) Register(set *pflag.FlagSet) {
-	set.StringVar(&f.Region, "region", "", "AWS `Region` (default: the file's, AWS_REGION, the profile's)")
+	set.StringVar(&f.Region, "region", "", "AWS `Region` (default: that of file, AWS_REGION, profile)")
 	set.StringVar(&f.profile, "profile", "", "`name` of a profile of the AWS config files")
 	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to assume")
 	set.StringVar(&f.role, "assume-role-arn", "", "the same as --assume-role")
 	set.DurationVar(&f.timeout, "timeout", 0, "`time` that a deployment, or any other command, may take, such as 15m")
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
-	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
+	set.StringVar(&f.state, "state", "", "journal `file` (default: in the user's state folder)")
 	set.BoolVar(&f.verbose, "verbose", false, "show ARNs in full")
 	set.StringArrayVar(&f.files.envFiles, "env-file", nil,
 		"`file` of variables for the application's files; repeatable")
-	set.StringArrayVar(&f.files.set, "set", nil, "a variable of sluice.yaml and its definitions, as `NAME=value`; repeatable")
+	set.StringArrayVar(&f.files.set, "set", nil, "a variable of the files, as `NAME=value`; repeatable")
 	set.StringVar(&f.files.environment, "env", "", "`name` of the environment of sluice.yaml, such as prod")
 	set.StringArrayVar(&f.files.envFiles, "envfile", nil,
 		"`file` of environment variables for templates (ecspresso's files)")

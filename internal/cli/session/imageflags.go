@@ -29,10 +29,9 @@ type ImageFlags struct {
 func RegisterImages(flags *pflag.FlagSet) *ImageFlags {
 	f := &ImageFlags{used: map[int]bool{}}
 	flags.Var(imageFlag{f, false}, "image",
-		"`[[APPLICATION:]CONTAINER=]IMAGE` instead of the file's, by tag or digest; repeatable; without CONTAINER: of the "+
-			"only one")
+		"`IMAGE` instead of the file's: [[APPLICATION:]CONTAINER=]IMAGE, by tag or digest; repeatable")
 	flags.Var(imageFlag{f, true}, "image-tag",
-		"`[[APPLICATION:]CONTAINER=]TAG` of the file's image, or a digest (sha256:…); repeatable")
+		"`TAG` or digest of the file's image: [[APPLICATION:]CONTAINER=]TAG; repeatable")
 	return f
 }
 

@@ -18,8 +18,8 @@ import (
 func RegisterWaitUntil(c *cobra.Command, until *string) {
 	help := "deployed or stable (ecspresso): sluice always waits for both"
 	if until != nil {
-		help += "; or `codedeploy:EVENT`, to end when this lifecycle event has succeeded; or ecs:STAGE, to end when " +
-			"ECS's own strategy has reached this stage; or paused, to end when a hook of it waits for an answer"
+		help += "; end earlier: at `codedeploy:EVENT`, a lifecycle event that has succeeded, ecs:STAGE, a stage of ECS's own " +
+			"strategy, or paused, when a hook of it waits for an answer"
 	}
 	c.Flags().Var(waitUntilFlag{until}, "wait-until", help)
 }
