@@ -51,7 +51,7 @@ var terminalCode = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]|\r")
 var lineHead = regexp.MustCompile(`^(?:# )? *(?:(?:[-+~•] |[0-9]+(?::[0-9]{2})+ +|[0-9]+ |next: |warning: |note: ))?`)
 
 // wrapLine breaks a line at spaces, so that no part is wider than the terminal. A word that is wider
-// itself, such as an ARN, is not broken.
+// itself, such as an ARN, is not broken, nor is a command of a next step: people copy it.
 func wrapLine(line string, width int) string {
 	plain := terminalCode.ReplaceAllString(line, "")
 	if utf8.RuneCountInString(plain) <= width || isWhole(plain) {
@@ -67,10 +67,14 @@ func wrapLine(line string, width int) string {
 		indent += 2
 	}
 	indent = min(indent, width/2)
+	cut := cutWord
+	if strings.HasSuffix(head, "next: ") {
+		cut = cutCommand
+	}
 	var out strings.Builder
 	column := 0
 	for len(line) > 0 {
-		word, rest := cutWord(line)
+		word, rest := cut(line)
 		wide := utf8.RuneCountInString(terminalCode.ReplaceAllString(word, ""))
 		if text := strings.TrimLeft(word, " "); column > indent && column+wide > width && text != "" {
 			out.WriteString("\n" + comment + strings.Repeat(" ", indent-len(comment)))
@@ -96,4 +100,31 @@ func cutWord(line string) (word, rest string) {
 		return line[:start+end], line[start+end:]
 	}
 	return line, ""
+}
+
+// sluiceCommand matches a command of sluice with its flags, IDs, services and folders at the beginning of a text,
+// quotedCommand one in backquotes, and otherCommand the first word of another program.
+var (
+	quotedCommand = regexp.MustCompile("^ *`[^`]*`")
+	sluiceCommand = regexp.MustCompile(`^ *sluice [a-z]+(?: (?:--[a-z-]+(?:[= ][^ ,;]+)?|slc-[0-9a-z]+|[^ ,;]*/[^ ,;]*))*[,;.]?`)
+	otherCommand  = regexp.MustCompile(`^ *(?:aws|git) [a-z]`)
+)
+
+// cutCommand is cutWord, but a command is one word. That of another program ends with the sentence.
+func cutCommand(line string) (word, rest string) {
+	for _, form := range []*regexp.Regexp{quotedCommand, sluiceCommand} {
+		if command := form.FindString(line); command != "" {
+			return command, line[len(command):]
+		}
+	}
+	if !otherCommand.MatchString(line) {
+		return cutWord(line)
+	}
+	end := len(line)
+	for _, sign := range []string{". ", "; "} {
+		if i := strings.Index(line, sign); i >= 0 {
+			end = min(end, i+1)
+		}
+	}
+	return line[:end], line[end:]
 }

@@ -2,6 +2,8 @@ package show
 
 import (
 	"bytes"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +23,12 @@ func TestLinesWrapAtTheWidthOfTheTerminal(t *testing.T) {
 			"  - a warning that is longer than the\n    terminal\n"},
 		{"next step", "next: allow ecs:UpdateService in the IAM policy\n",
 			"next: allow ecs:UpdateService in the IAM\n      policy\n"},
+		{"commands of a next step", "next: run sluice resume slc-01abc to continue, or sluice abort slc-01abc to stop\n",
+			"next: run sluice resume slc-01abc to\n      continue, or\n      sluice abort slc-01abc to stop\n"},
+		{"long command of a next step", "next: mend it: aws ecs list-services --cluster prod --output text. Or deploy\n",
+			"next: mend it:\n      aws ecs list-services --cluster prod --output text.\n      Or deploy\n"},
+		{"command elsewhere", "the shift was made by aws ecs update-service --cluster prod\n",
+			"the shift was made by aws ecs\n  update-service --cluster prod\n"},
 		{"long word", "see arn:aws:ecs:us-east-1:123456789012:service/prod/web for more\n",
 			"see\n  arn:aws:ecs:us-east-1:123456789012:service/prod/web\n  for more\n"},
 		{"json", `{"a": "one two three four five six seven eight nine"}` + "\n",
@@ -65,4 +73,31 @@ func TestWrappedTextHasTheSameWords(t *testing.T) {
 			}
 		}
 	})
+}
+
+// In no terminal is a command broken that a next step of the project asks for after a colon.
+func TestNoCommandOfANextStepIsBroken(t *testing.T) {
+	all, err := os.ReadFile("../../layers/testdata/next.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := regexp.MustCompile(`\baws [a-z0-9-]+ [a-z-]+( --[^.;]*[^.;\s])?|\bsluice [a-z]+( --[a-z-]+)*`)
+	commands := 0
+	for next := range strings.Lines(string(all)) {
+		for _, width := range []int{40, 60, 80, 100, 120} {
+			var out bytes.Buffer
+			_, _ = NewWrapWriter(&out, func() int { return width }).Write([]byte("next: " + next))
+			if strings.Join(strings.Fields(out.String()), " ") != strings.Join(strings.Fields("next: "+next), " ") {
+				t.Errorf("at %d, other words:\n%s", width, out.String())
+			}
+			for _, command := range copied.FindAllString(next, -1) {
+				if commands++; !strings.Contains(out.String(), command) {
+					t.Errorf("at %d, %q is broken:\n%s", width, command, out.String())
+				}
+			}
+		}
+	}
+	if commands < 100 {
+		t.Errorf("%d commands", commands)
+	}
 }
