@@ -63,3 +63,28 @@ func TestBoardAsksUntilAnswered(t *testing.T) {
 		}
 	}
 }
+
+// What a person must read is whole in a narrow terminal too: figures of gates, failures and what is waited for.
+func TestBoardCutsNoFigures(t *testing.T) {
+	b := NewBoard(canaryPlan())
+	gate := sluice.GateRead{Gate: "slower than 500ms on the path that customers use most", Verdict: sluice.GateBad,
+		Canary: &sluice.GateCount{}, Primary: &sluice.GateCount{}, Evidence: 1234.5, Needed: 100}
+	failure := sluice.FailureSeen{Variant: sluice.Canary, Count: 3,
+		Cause: "exit code 3 of container web (task 5d714f3f2c76ec9df5076b2fac96a14a), its log has nothing"}
+	b.gates, b.failures, b.current = []sluice.GateRead{gate}, []sluice.FailureSeen{failure},
+		"waiting for the hook functions/smoke-test-of-the-checkout to answer, since 12m30s, at most an hour"
+	for _, width := range []int{60, 80, 120} {
+		rows := b.renderLines(time.Now(), width, 40, Paint{})
+		text := strings.Join(strings.Fields(strings.Join(rows, " ")), " ")
+		for _, want := range []string{gate.Text(), failureText(failure), b.current} {
+			if !strings.Contains(text, strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("at %d columns, %q is cut:\n%s", width, want, strings.Join(rows, "\n"))
+			}
+		}
+		for _, row := range rows {
+			if utf8.RuneCountInString(row) > width {
+				t.Errorf("a row of more than %d columns: %s", width, row)
+			}
+		}
+	}
+}

@@ -327,25 +327,32 @@ func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
 // footLines returns the lines below the stages: variants with their weights, the current wait, and
 // failures.
 func (b *Board) footLines(p Paint, width int) []string {
-	var all []string
-	all = append(all, b.rows.renderRows(b.requested, b.actual, b.measured, b.plan.Mode().ReportsCanary())...)
+	all := b.rows.renderRows(b.requested, b.actual, b.measured, b.plan.Mode().ReportsCanary())
+	add := func(text string) {
+		if width >= narrowest {
+			text = wrapLine("  "+text, width)
+		} else {
+			text = "  " + text
+		}
+		all = append(all, strings.Split(text, "\n")...)
+	}
 	if b.requests != "" {
-		all = append(all, "  "+b.requests)
+		add(b.requests)
 	}
 	for _, g := range b.gates {
-		all = append(all, "  "+gateLine(g, p))
+		add(gateLine(g, p))
 	}
 	switch {
-	case b.asks && width >= narrowest:
-		all = append(all, strings.Split(wrapLine("  "+b.current, width), "\n")...)
+	case b.asks:
+		add(b.current)
 	case b.current != "":
-		all = append(all, "  "+p.Dim(p.ARNs(b.current)))
+		add(p.Dim(p.ARNs(b.current)))
 	}
 	if b.silence != "" {
-		all = append(all, "  "+p.Bad(b.silence))
+		add(p.Bad(b.silence))
 	}
 	for _, f := range b.failures {
-		all = append(all, "  "+p.Bad(p.ARNs(failureText(f))))
+		add(p.Bad(p.ARNs(failureText(f))))
 	}
 	return all
 }
