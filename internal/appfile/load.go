@@ -208,6 +208,23 @@ func (l *loader) loadApplication() {
 	l.noteUnusedKeys(c.unused)
 }
 
+// refuseDefinition adds a problem if the file is a definition that an application names, and reports whether it is one.
+func (l *loader) refuseDefinition(root *definition.Node) bool {
+	for _, of := range []struct{ key, what string }{
+		{"containerDefinitions", "a task definition"}, {"serviceName", "a service definition"},
+	} {
+		at := root.Get(of.key)
+		if at == nil || root.Get("input") != nil {
+			continue
+		}
+		p := l.src.At(at, "this is %s, not an application file", of.what)
+		p.Next = "give the folder of the application, or its sluice.yaml"
+		l.addProblem(p)
+		return true
+	}
+	return false
+}
+
 // readEnvelope returns the format of a file and the node under its spec.
 func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, bool) {
 	if root.Kind != definition.Map {
@@ -218,7 +235,7 @@ func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, 
 		return Ecspresso, root, true
 	}
 	if root.Get("kind") == nil && root.Get("apiVersion") == nil {
-		return Sluice, root, true
+		return Sluice, root, !l.refuseDefinition(root)
 	}
 	l.checkEnvelopeKeys(root)
 	format, ok := l.readFormat(root)

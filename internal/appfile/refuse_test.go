@@ -51,6 +51,22 @@ func samples() []sample {
      |                      ^`,
 		},
 		{
+			name: "a task definition",
+			file: "family: web\ncontainerDefinitions:\n  - name: web\n",
+			want: `app.pipecd.yaml:3:3: this is a task definition, not an application file
+   3 |   - name: web
+     |   ^
+next: give the folder of the application, or its sluice.yaml`,
+		},
+		{
+			name: "a service definition",
+			file: "serviceName: web\nlaunchType: FARGATE\n",
+			want: `app.pipecd.yaml:1:14: this is a service definition, not an application file
+   1 | serviceName: web
+     |              ^
+next: give the folder of the application, or its sluice.yaml`,
+		},
+		{
 			name: "a key misspelt",
 			file: v0 + "  input:\n    taskDefinitonFile: a.json\n",
 			want: `app.pipecd.yaml:5:5: unknown key "taskDefinitonFile" in spec.input

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -25,7 +26,25 @@ func (s *Source) jsonProblem(data []byte) *Problem {
 	}
 	r := &jsonReader{src: s, data: data, line: 1}
 	where := r.placeAt(min(max(at.Offset-1, 0), int64(len(data))))
-	return s.Problem(where.line, where.column, "malformed JSON: %s", at.Error())
+	return s.Problem(where.line, where.column, "malformed JSON: %s", plainSyntax(at.Error()))
+}
+
+// plainSyntax says what a message of Go's parser of JSON means.
+func plainSyntax(message string) string {
+	for _, of := range [][2]string{
+		{"after object key:value pair", "a comma or } is missing before this"},
+		{"after array element", "a comma or ] is missing before this"},
+		{"after object key", "a colon is missing before this"},
+		{"looking for beginning of object key string", "a key in double quotes is missing before this"},
+		{"looking for beginning of value", "a value is missing before this"},
+		{"after top-level value", "the document ends before this"},
+		{"unexpected end of JSON input", "the file ends, and a closing } or ] or a value is missing"},
+	} {
+		if strings.Contains(message, of[0]) {
+			return of[1]
+		}
+	}
+	return message
 }
 
 type jsonReader struct {

@@ -247,13 +247,15 @@ func TestLongLinesAreCut(t *testing.T) {
 // in it, as PipeCD accepts it.
 func TestMalformedJSON(t *testing.T) {
 	for file, want := range map[string]string{
-		"{\n  \"family\": \"web\"\n  \"cpu\": \"256\"\n}\n": `taskdef.json:3:3: malformed JSON: invalid character '"' after ` +
-			`object key:value pair`,
-		"{\r\n\t\"family\": \"é\" \"cpu\": 1}":      "taskdef.json:2:16: malformed JSON: invalid character '\"' after object",
-		"{\"family\": [1, 2}":                       "taskdef.json:1:17: malformed JSON: invalid character '}' after array element",
-		"{\"family\": \"web\",\n \"cpu\": ":         "taskdef.json:2:8: malformed JSON: unexpected end of JSON input",
-		"\xef\xbb\xbf{\"family\": \"web\"}}":        "taskdef.json:1:18: malformed JSON: invalid character '}' after top-level value",
-		"{\"family\": \"web\",\n\"cpu\": tru, : 1}": "taskdef.json:2:11: malformed JSON: invalid character ',' in literal true",
+		"{\n  \"family\": \"web\"\n  \"cpu\": \"256\"\n}\n": "taskdef.json:3:3: malformed JSON: a comma or } is missing before this",
+		"{\r\n\t\"family\": \"é\" \"cpu\": 1}":              "taskdef.json:2:16: malformed JSON: a comma or } is missing before this",
+		"{\"family\": [1, 2}":                               "taskdef.json:1:17: malformed JSON: a comma or ] is missing before this",
+		"{\"family\" \"web\":, : }":                         "taskdef.json:1:11: malformed JSON: a colon is missing before this",
+		"{\"family\": [1, ]]":                               "taskdef.json:1:16: malformed JSON: a value is missing before this",
+		"{\"family\": 1, 'a: 2}":                            "taskdef.json:1:15: malformed JSON: a key in double quotes is missing before this",
+		"{\"family\": \"web\",\n \"cpu\": ":                 "taskdef.json:2:8: malformed JSON: the file ends, and a closing",
+		"\xef\xbb\xbf{\"family\": \"web\"}}":                "taskdef.json:1:18: malformed JSON: the document ends before this",
+		"{\"family\": \"web\",\n\"cpu\": tru, : 1}":         "taskdef.json:2:11: malformed JSON: invalid character ',' in literal true",
 	} {
 		_, err := Parse("taskdef.json", []byte(file))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
