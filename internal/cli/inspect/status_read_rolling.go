@@ -91,6 +91,27 @@ func (t *ServiceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 	return nil
 }
 
+// goesOnInECS reports whether no process runs the deployment of the journal, and ECS alone deploys its revision. What
+// the journal says that it waits for is then old.
+func (t *ServiceReport) goesOnInECS() bool {
+	d, c := t.Deployment, t.ServiceDeployment
+	return d != nil && c != nil && d.Outcome == "" && d.Runner == "" && len(d.Stages) == 1 && c.Revision == d.To
+}
+
+// howToContinue returns what comes before the command sluice resume. A hook of ECS needs its answer first: a resumed
+// deployment would only wait for it.
+func (t *ServiceReport) howToContinue() string {
+	c := t.ServiceDeployment
+	switch {
+	case !t.goesOnInECS():
+	case c.Hook != "":
+		return "ECS waits for an answer: sluice continue. To follow it"
+	case !sluice.IsServiceDeploymentRunning(c.Status):
+		return "ECS's deployment has ended: " + c.Status + ". To end this one too"
+	}
+	return "To continue"
+}
+
 func (t *ServiceReport) addEvents(all []diagnosis.Event, n int) {
 	for _, e := range all[:min(n, len(all))] {
 		t.Events = append(t.Events, eventReport{At: e.At, Message: e.Message})

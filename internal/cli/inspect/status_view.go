@@ -77,7 +77,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	case d.Runner != "":
 		fmt.Fprintf(b, ", run by %s", d.Runner)
 	case d.Outcome == "":
-		fmt.Fprintf(b, ", no process is running it. To continue: sluice resume %s", d.ID)
+		fmt.Fprintf(b, ", no process is running it. %s: sluice resume %s", t.howToContinue(), d.ID)
 	}
 	fmt.Fprintln(b)
 	if d.Cause != "" {
@@ -94,7 +94,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	for _, g := range d.Gates {
 		fmt.Fprintf(b, "  %s\n", g)
 	}
-	if d.Waiting != "" {
+	if d.Waiting != "" && !t.goesOnInECS() {
 		fmt.Fprintf(b, "  %s\n", d.Waiting)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/plan/mode/modetest"
 )
@@ -41,4 +42,27 @@ func TestEveryModeIsShown(t *testing.T) {
 			t.Errorf("a canary: %t\n%s", s.Mode.ReportsCanary(), board)
 		}
 	})
+}
+
+// The plan of a rollback has no rollback of its own: its text ends with the stages, without a heading over nothing.
+func TestAPlanWithoutRollbackHasNoSectionOfIt(t *testing.T) {
+	for _, automatic := range []bool{true, false} {
+		p := canaryPlan()
+		p.AutoRollback, p.Warnings, p.Notes = automatic, nil, nil
+		for _, has := range []bool{true, false} {
+			if !has {
+				p.Rollback = plan.Stage{}
+			}
+			var out bytes.Buffer
+			if err := (planView{}).writePlan(&out, p); err != nil {
+				t.Fatal(err)
+			}
+			for _, head := range []string{"If a stage fails", "Only on request"} {
+				if got := strings.Contains(out.String(), head); got != (has && automatic == (head == "If a stage fails")) {
+					t.Errorf("a plan with a rollback %t, automatic %t, has the section %q: %t\n%s", has, automatic, head, got,
+						out.String())
+				}
+			}
+		}
+	}
 }

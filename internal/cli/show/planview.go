@@ -155,8 +155,8 @@ func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
 		v.writeStage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
 	}
 	v.writeWithHead(b, "   at the end", p.Finish)
-	if !p.Mode().HasService() {
-		return // the effects of a task cannot be rolled back
+	if !p.Mode().HasService() || p.Rollback.Name == "" {
+		return // the effects of a task cannot be rolled back, and a rollback has none of its own
 	}
 	head := "\nIf a stage fails"
 	if !p.AutoRollback {
