@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
@@ -29,7 +31,7 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	if err != nil {
 		return end, err
 	}
-	began := s.Clock.Now()
+	began, waited := s.Clock.Now(), false
 	for {
 		t, problems, err := readCallers(ctx, s, live)
 		switch {
@@ -44,8 +46,12 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 			if end.Cause, end.Next = d.Cause, d.Next; d.Failed {
 				end.Outcome = sluice.Failed
 			}
+			if end.Outcome == sluice.Succeeded && waited {
+				return confirmStable(ctx, s, end, live)
+			}
 			return end, nil
 		}
+		waited = true
 		if s.IsFirstTime("callers do not reach the service") {
 			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: d.Wait})
 		}
@@ -58,6 +64,29 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		}
 		live = live.Refreshed(later)
 	}
+}
+
+// mostReplaced is how long the end of a deployment waits for tasks that are being replaced.
+const mostReplaced = 5 * time.Minute
+
+// confirmStable replaces a success over tasks that failed while it was waited for callers, if they fail again. ECS starts
+// tasks in their place first, and stops them then.
+func confirmStable(ctx context.Context, s *step.Step, end Ending, live *ecs.ServiceState) (Ending, error) {
+	for until := s.Clock.Now().Add(mostReplaced); live.Running > live.Desired && s.Clock.Now().Before(until); {
+		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
+			return end, err
+		}
+		later, err := readActive(ctx, s)
+		if err != nil {
+			return end, err
+		}
+		live = live.Refreshed(later)
+	}
+	unstable, err := rolling.JudgeStable(ctx, s, live)
+	if err == nil && unstable != nil {
+		end = Ending{Outcome: sluice.Failed, Cause: unstable.Error(), Next: "restore the former version: sluice rollback"}
+	}
+	return end, err
 }
 
 // confirmation returns what decides about an outcome.

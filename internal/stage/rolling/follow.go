@@ -86,21 +86,46 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.D
 	if err != nil || live.Serving() != revision || live.Desired == 0 {
 		return err
 	}
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, IsResolved: true,
-		First: ecs.ServiceRead{State: live, SentAt: sent}, Wanted: verdict.Wanted{Revision: revision, Serving: true,
-			Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s), Bake: bake, Deaths: deaths}}
 	var last watch.Update
 	err = RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
-		last, err = watch.New(s.Account, s.Clock).Wait(ctx, target, func(u watch.Update) {
-			step.EmitReasons(s, sluice.Primary, u.Verdict)
-			emitWaiting(s, u)
-		})
+		last, err = waitStable(ctx, s, ecs.ServiceRead{State: live, SentAt: sent}, bake, deaths)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return EndError(s, revision, last.Verdict)
+}
+
+// waitStable waits until the tasks of the revision that serves have been stable.
+func waitStable(ctx context.Context, s *step.Step, first ecs.ServiceRead, bake time.Duration,
+	deaths []diagnosis.Stopped) (watch.Update, error) {
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, IsResolved: true, First: first,
+		Wanted: verdict.Wanted{Revision: first.State.Serving(), Serving: true, Deadline: s.Plan.ProgressDeadline,
+			AllowsNoTasks: WantsNoTasks(s), Bake: bake, Deaths: deaths}}
+	return watch.New(s.Account, s.Clock).Wait(ctx, target, func(u watch.Update) {
+		step.EmitReasons(s, sluice.Primary, u.Verdict)
+		emitWaiting(s, u)
+	})
+}
+
+// JudgeStable is AwaitStable after the last stage, when no rule and no share is kept any more: it returns the error that
+// says why the tasks are not stable.
+func JudgeStable(ctx context.Context, s *step.Step, live *ecs.ServiceState) (judged, err error) {
+	sent := s.Clock.Now()
+	deaths, err := s.Client.StoppedOfRevision(ctx, live.Serving())
+	if err != nil || len(deaths) == 0 {
+		return nil, err
+	}
+	var last watch.Update
+	err = runUntilStopped(ctx, s, s.CheckInterrupt, func(ctx context.Context) (err error) {
+		last, err = waitStable(ctx, s, ecs.ServiceRead{State: live, SentAt: sent}, 0, deaths)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return EndError(s, live.Serving(), last.Verdict), nil
 }
 
 // shareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
@@ -188,7 +213,7 @@ func missingTasks(live *ecs.ServiceState) capacity.Remaining {
 // cancels work with its reason. Drift is handled before work starts again.
 func RunWithChecks(ctx context.Context, s *step.Step, work func(context.Context) error) error {
 	for {
-		err := runUntilStopped(ctx, s, work)
+		err := runUntilStopped(ctx, s, func(ctx context.Context) error { return checkContinue(ctx, s) }, work)
 		if !errors.Is(err, outside.ErrDriftSeen) {
 			return err
 		}
@@ -199,7 +224,7 @@ func RunWithChecks(ctx context.Context, s *step.Step, work func(context.Context)
 }
 
 // runUntilStopped runs work until it ends or a concurrent check fails.
-func runUntilStopped(ctx context.Context, s *step.Step, work func(context.Context) error) error {
+func runUntilStopped(ctx context.Context, s *step.Step, check, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var err error
@@ -210,7 +235,7 @@ func runUntilStopped(ctx context.Context, s *step.Step, work func(context.Contex
 		},
 		func() {
 			for s.Clock.Sleep(ctx, step.CheckInterval) == nil {
-				if err := checkContinue(ctx, s); err != nil {
+				if err := check(ctx); err != nil {
 					cancel(err)
 				}
 			}
