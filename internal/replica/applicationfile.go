@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
 // Names of the files of an application.
@@ -35,8 +36,53 @@ type Setup struct {
 	CanaryExists    bool
 	Application     string // of CodeDeploy
 	DeploymentGroup string
+	// CreateCanary is the command that creates the target group of the canary like the primary's; empty: unknown.
+	CreateCanary string
+	Pipeline     Pipeline
 	// NoCanary says why the service cannot have a canary; empty: it can have one.
 	NoCanary string
+}
+
+// Pipeline is the way of deploying that an application file asks for.
+type Pipeline string
+
+// Ways of deploying. The zero value is a canary if everything for one exists, and otherwise rolling.
+const (
+	CanaryPipeline    Pipeline = "canary"
+	BlueGreenPipeline Pipeline = "blue-green"
+	RollingPipeline   Pipeline = "rolling" // no stages
+)
+
+// Choose returns the setup with a pipeline. groups are those that were read: the canary's target group, if it does not
+// exist, is created like the primary's of them. It returns an error if the service cannot have that pipeline.
+func (s Setup) Choose(p Pipeline, groups []alb.GroupCopy) (Setup, error) {
+	s.Pipeline = p
+	switch p {
+	case "":
+		return s, nil
+	case RollingPipeline:
+		s.Canary = nil
+		return s, nil
+	case CanaryPipeline, BlueGreenPipeline:
+	default:
+		return s, &sluice.Error{Op: "sluice init", Err: fmt.Errorf("--pipeline must be canary, blue-green or rolling, not %q", p),
+			Next: "run sluice init --help"}
+	}
+	if s.NoCanary != "" {
+		return s, &sluice.Error{Op: "sluice init", Resource: s.Name,
+			Err:  fmt.Errorf("the service cannot have --pipeline %s: %s", p, s.NoCanary),
+			Next: "leave --pipeline out"}
+	}
+	if s.Primary == nil || s.CanaryExists {
+		return s, nil
+	}
+	s.Canary = s.Primary.canaryTwin()
+	for _, g := range groups {
+		if g.ARN == s.Primary.ARN {
+			s.CreateCanary = g.CreateCommand(sluice.TargetGroupName(s.Canary.ARN))
+		}
+	}
+	return s, nil
 }
 
 // SetupGroup is a target group of a variant.
@@ -47,7 +93,7 @@ type SetupGroup struct {
 
 // hasPipeline reports whether the application file has a canary pipeline.
 func (s Setup) hasPipeline() bool {
-	return s.NoCanary == "" && (s.Canary != nil || s.Access == sluice.ServiceDiscovery)
+	return s.NoCanary == "" && s.Pipeline != RollingPipeline && (s.Canary != nil || s.Access == sluice.ServiceDiscovery)
 }
 
 // SetupFromDefinitions returns the setup of two definition files. The target group of the canary is
@@ -309,6 +355,23 @@ func (s Setup) addPipeline(l *lines) {
 	if !s.hasPipeline() {
 		return
 	}
+	if s.Pipeline == BlueGreenPipeline {
+		for _, line := range []string{
+			"pipeline:",
+			"  stages:",
+			"    # The new version starts with all tasks next to the old one. No requests yet.",
+			"    - {name: ECS_CANARY_ROLLOUT, with: {scale: 100}}",
+			"    # All requests in one step.",
+			"    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 100}}",
+			"    - {name: WAIT, with: {duration: 1m}}",
+			"    - {name: ECS_PRIMARY_ROLLOUT}",
+			"    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}",
+			"    - {name: ECS_CANARY_CLEAN}",
+		} {
+			l.add("%s", line)
+		}
+		return
+	}
 	for _, line := range []string{
 		"pipeline:",
 		"  stages:",
@@ -327,6 +390,8 @@ func (s Setup) addPipeline(l *lines) {
 // Suggestions returns what a canary lacks, in sentences.
 func (s Setup) Suggestions() []string {
 	switch {
+	case s.CreateCanary != "" || s.Pipeline == RollingPipeline:
+		return nil // the next command, or nothing: it lacks nothing
 	case s.NoCanary != "":
 		return []string{"the service cannot have a canary: " + s.NoCanary}
 	case s.Canary != nil && !s.CanaryExists:

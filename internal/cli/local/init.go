@@ -23,6 +23,8 @@ type initRun struct {
 	cluster, service string
 	family           string // of --task-definition: files of a task without a service
 	format           string
+	pipeline         string // replica.Pipeline
+	isAsking         bool   // the service was chosen from a list
 	force            bool
 	jsonnet          bool
 	taskPath         string // name of the file; empty: the usual one
@@ -42,12 +44,17 @@ With --format ecspresso, they are ecs-task-def.json, ecs-service-def.json and
 ecspresso.yml, or .jsonnet files with --jsonnet. With --task-definition instead of
 --service, they are for tasks without a service.
 
-Without --service, DIR has taskdef.json and servicedef.json, and sluice writes
-sluice.yaml with a canary pipeline for them. It calls no AWS.
+In a terminal, without --service, sluice asks: for the cluster and the service, from the
+lists of AWS, and for the pipeline. Elsewhere it refuses, and lists them. It writes nothing
+before the last answer.
+
+If DIR has taskdef.json and servicedef.json, sluice writes sluice.yaml with a canary
+pipeline for them. It asks nothing and calls no AWS.
 
 It says what a canary lacks, such as a second target group. It overwrites no file
 without --force, and writes all files or none.`,
-		Example: `  sluice init shop --cluster prod --service web
+		Example: `  sluice init                           asks for the service
+  sluice init shop --cluster prod --service web
   sluice init shop                      for the two definition files in shop
   sluice init shop --format pipecd      app.pipecd.yaml instead of sluice.yaml
   sluice init shop --cluster prod --service web --format ecspresso
@@ -64,6 +71,8 @@ without --force, and writes all files or none.`,
 	f := c.Flags()
 	f.StringVar(&r.cluster, "cluster", "", "`cluster` of the running service (default: default)")
 	f.StringVar(&r.service, "service", "", "`name` of the running service")
+	f.StringVar(&r.pipeline, "pipeline", "",
+		"stages to write: canary, blue-green, or rolling for none (default: canary, if all that it needs exists)")
 	f.StringVar(&r.format, "format", "sluice", "application file: sluice, pipecd or ecspresso")
 	f.StringVar(&r.family, "task-definition", "", "with --format ecspresso: `family` or family:revision of a task without a service")
 	f.StringVar(&r.taskPath, "task-definition-path", "", "with --format ecspresso: `name` of the task definition's file")
@@ -80,20 +89,26 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	names := []string{file}
-	task, service := r.definitionFiles()
-	switch {
-	case r.service != "":
-		names = []string{task, service, file}
-	case r.family != "":
-		names = []string{task, file}
-	}
 	target, err := r.initFolder(dir)
 	if err != nil {
 		return err
 	}
+	r.isAsking = r.service == "" && r.family == "" && !r.hasDefinitions(target)
+	names := []string{file}
+	task, service := r.definitionFiles()
+	switch {
+	case r.service != "" || r.isAsking:
+		names = []string{task, service, file}
+	case r.family != "":
+		names = []string{task, file}
+	}
 	if err := r.refuseOverwrite(target, dir, file, names); err != nil {
 		return err
+	}
+	if r.isAsking {
+		if err := r.askService(ctx, dir); err != nil {
+			return err
+		}
 	}
 	files, setup, notes, err := r.makeFiles(ctx, target, dir)
 	if err != nil {
@@ -108,11 +123,6 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 
 // applicationFile checks the flags, and returns the name of the application file of the format.
 func (r *initRun) applicationFile() (string, error) {
-	if r.cluster != "" && r.service == "" && r.family == "" {
-		return "", &sluice.Error{Op: "sluice init",
-			Err:  errors.New("--cluster names the cluster of --service, which is missing"),
-			Next: "give --service too, or leave --cluster out"}
-	}
 	if err := r.checkEcspresso(); err != nil {
 		return "", err
 	}
@@ -138,6 +148,8 @@ func (r *initRun) checkEcspresso() error {
 	switch {
 	case r.family != "" && r.service != "":
 		return wrong("--task-definition is for tasks without a service, and --service is given too", "give one of them")
+	case r.format == "ecspresso" && r.pipeline != "":
+		return wrong("--pipeline needs the format sluice or pipecd", "leave --pipeline out")
 	case r.format != "ecspresso" && (r.family != "" || r.jsonnet || r.taskPath != "" || r.servicePath != ""):
 		return wrong("--task-definition, --jsonnet and the names of files need the format of ecspresso",
 			"give --format ecspresso")

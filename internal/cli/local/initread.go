@@ -83,7 +83,7 @@ func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err erro
 	if err != nil {
 		return s, err
 	}
-	return replica.SetupFromDefinitions(task, service), nil
+	return replica.SetupFromDefinitions(task, service).Choose(replica.Pipeline(r.pipeline), nil)
 }
 
 // explainMissing says what sluice init needs if a definition file cannot be read.
@@ -111,6 +111,14 @@ func (r *initRun) readService(ctx context.Context) (files []initFile, s replica.
 		return nil, s, nil, err
 	}
 	s = live.Setup()
+	if r.isAsking && s.NoCanary == "" && r.format != "ecspresso" && r.pipeline == "" {
+		if err := r.askPipeline(ctx, s); err != nil {
+			return nil, s, nil, err
+		}
+	}
+	if s, err = s.Choose(replica.Pipeline(r.pipeline), live.Surroundings.Groups); err != nil {
+		return nil, s, nil, err
+	}
 	service, notes := live.FileDefinition()
 	task, err := live.Task.FileJSON()
 	if err != nil {
@@ -137,6 +145,11 @@ func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes
 	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
 	if r.service != "" || r.family != "" {
 		next = "run sluice plan " + dir + ", which shows no change"
+	}
+	if s.CreateCanary != "" {
+		fmt.Fprintf(r.Env.Out, "The pipeline needs one thing that AWS lacks, a second target group. This creates it:\n  %s\n",
+			s.CreateCanary)
+		next = fmt.Sprintf("create it, and write its ARN in %s for %s", filepath.Join(dir, files[len(files)-1].name), s.Canary.ARN)
 	}
 	fmt.Fprintf(r.Env.Out, "next: %s\n", next)
 }

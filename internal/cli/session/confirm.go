@@ -1,8 +1,10 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -21,23 +23,61 @@ func (s *Session) Confirm(does, word string) error {
 
 // Ask asks a person for one line. It returns "" if there is none.
 func (s *Session) Ask(does, question string) (string, error) {
+	answer, err := s.AskLine(s.commandContext(), does, question)
+	if errors.Is(err, io.EOF) {
+		return "", nil
+	}
+	return answer, err
+}
+
+// CanAsk reports whether a person can see a question and answer it: input and errors are a terminal.
+func (s *Session) CanAsk() bool {
+	in, ok := s.Env.In.(io.Writer) // a terminal is open for both
+	return ok && s.Env.IsTerminal(in) && s.Env.IsTerminal(s.Env.Err)
+}
+
+// AskLine asks a person for one line. It returns io.EOF if the input ends without one, and the cause of ctx if that
+// ends first.
+func (s *Session) AskLine(ctx context.Context, does, question string) (string, error) {
 	fmt.Fprintf(s.Env.Err, "%s: ", question)
 	if s.Env.In == nil {
 		return "", &sluice.Error{Op: does, Err: errors.New("there is no input to read the answer from"),
 			Next: "run it in a terminal"}
 	}
-	var line strings.Builder
-	for b := make([]byte, 1); ; { // nothing behind the line is read: another question may follow
-		n, err := s.Env.In.Read(b)
-		if n > 0 && b[0] != '\n' {
-			line.WriteByte(b[0])
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		line, err := readLine(s.Env.In)
+		read <- answer{line, err}
+	}()
+	select {
+	case a := <-read:
+		if a.err != nil {
+			fmt.Fprintln(s.Env.Err)
 		}
+		return a.line, a.err
+	case <-ctx.Done():
+		fmt.Fprintln(s.Env.Err)
+		return "", context.Cause(ctx)
+	}
+}
+
+// readLine reads one line and nothing behind it: another question may follow. A line without an end is none.
+func readLine(in io.Reader) (string, error) {
+	var line strings.Builder
+	for b := make([]byte, 1); ; {
+		n, err := in.Read(b)
 		switch {
 		case n > 0 && b[0] == '\n':
 			return strings.TrimSpace(line.String()), nil
-		case err != nil:
-			fmt.Fprintln(s.Env.Err)
-			return "", nil
+		case n > 0:
+			line.WriteByte(b[0])
+		}
+		if err != nil {
+			return "", io.EOF
 		}
 	}
 }

@@ -26,7 +26,12 @@ type GroupCopy struct {
 	Request    map[string]any
 	Attributes map[string]string
 	Targets    int // registered now
+
+	read elbtypes.TargetGroup
 }
+
+// CreateCommand returns the command that creates a target group like this one, with another name.
+func (c GroupCopy) CreateCommand(name string) string { return createCommand(name, &c.read) }
 
 // BalancerCopy is a load balancer with its listeners.
 type BalancerCopy struct {
@@ -195,7 +200,7 @@ func (r *surroundingsReader) readGroups(ctx context.Context) error {
 }
 
 func (r *surroundingsReader) readGroup(ctx context.Context, g elbtypes.TargetGroup) (GroupCopy, error) {
-	c := GroupCopy{ARN: aws.ToString(g.TargetGroupArn), Name: aws.ToString(g.TargetGroupName),
+	c := GroupCopy{read: g, ARN: aws.ToString(g.TargetGroupArn), Name: aws.ToString(g.TargetGroupName),
 		Attributes: map[string]string{}, Request: members(awselb.CreateTargetGroupInput{
 			Protocol: g.Protocol, ProtocolVersion: g.ProtocolVersion, Port: g.Port, TargetType: g.TargetType,
 			HealthCheckEnabled: g.HealthCheckEnabled, HealthCheckProtocol: g.HealthCheckProtocol,
