@@ -19,6 +19,7 @@ import (
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -212,7 +213,7 @@ func TestInitEndsWithoutAnswer(t *testing.T) {
 		defer keyboard.Close()
 		waits := &noticingReader{Reader: in, read: func() { interrupt(session.ErrInterrupted) }}
 		code, screen := b.runOn(ctx, typist{waits}, "init")
-		if code != 5 || !strings.Contains(screen, "interrupted") {
+		if code != sluice.ExitStopped || !strings.Contains(screen, "interrupted") {
 			b.Errorf("Ctrl-C exits with %d:\n%s", code, screen)
 		}
 		b.wantNoFiles()
