@@ -141,7 +141,7 @@ func TestInitAsks(t *testing.T) {
 				b.addClusters("alpha", "zeta")
 				screen := b.want(0, typed, "init web", "3 clusters of Region us-east-1:\n  1  alpha\n  2  prod\n  3  zeta\n",
 					"service: web, the only one of cluster prod\n", "wrote web/sluice.yaml\n",
-					"The pipeline needs one thing that AWS lacks, a second target group. This creates it:\n")
+					"note: AWS lacks one thing for the pipeline: the target group web-canary\nnext: create it, and set its ARN in web/sluice.yaml: aws ")
 				file := filepath.Join(b.dir, "web/sluice.yaml")
 				text, err := os.ReadFile(file)
 				if err != nil || !strings.Contains(string(text), want) {

@@ -390,8 +390,10 @@ func (s Setup) addPipeline(l *lines) {
 // Suggestions returns what a canary lacks, in sentences.
 func (s Setup) Suggestions() []string {
 	switch {
-	case s.CreateCanary != "" || s.Pipeline == RollingPipeline:
-		return nil // the next command, or nothing: it lacks nothing
+	case s.Pipeline == RollingPipeline:
+		return nil
+	case s.CreateCanary != "":
+		return []string{"AWS lacks one thing for the pipeline: the target group " + sluice.TargetGroupName(s.Canary.ARN)}
 	case s.NoCanary != "":
 		return []string{"the service cannot have a canary: " + s.NoCanary}
 	case s.Canary != nil && !s.CanaryExists:

@@ -147,9 +147,7 @@ func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes
 		next = "run sluice plan " + dir + ", which shows no change"
 	}
 	if s.CreateCanary != "" {
-		fmt.Fprintf(r.Env.Out, "The pipeline needs one thing that AWS lacks, a second target group. This creates it:\n  %s\n",
-			s.CreateCanary)
-		next = fmt.Sprintf("create it, and write its ARN in %s for %s", filepath.Join(dir, files[len(files)-1].name), s.Canary.ARN)
+		next = fmt.Sprintf("create it, and set its ARN in %s: %s", filepath.Join(dir, files[len(files)-1].name), s.CreateCanary)
 	}
 	fmt.Fprintf(r.Env.Out, "next: %s\n", next)
 }
