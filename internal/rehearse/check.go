@@ -110,6 +110,24 @@ func (f *Rehearsal) onEvent(e sluice.Envelope) {
 	}
 }
 
+// isBeyondRollback reports whether no rollback can complete, by the cause of its failure.
+func (f *Rehearsal) isBeyondRollback(cause string) bool {
+	c := f.Case
+	switch {
+	case c.HasIntervention(EditRuleFixed), c.HasIntervention(EditRuleDelete), c.HasIntervention(EditRuleElsewhere):
+		// ECS completes no deployment in a group that no rule has used since before the deployment.
+		return strings.Contains(cause, "not configured to receive traffic")
+	case c.HasIntervention(EditRuleGroup) && c.World.AlternatesGroups():
+		// The group of the restored version may be the one that was deleted.
+		return strings.Contains(cause, "callers do not get it")
+	case c.World.Controller == "ECS" && (c.World.Lags.Starts > 0 || c.HasNewOption("unhealthy-after")):
+		// The tasks of the new version that fail are replaced, and take all starts or all room up to maximumPercent. Only
+		// ECS can change that.
+		return strings.Contains(cause, "no progress for")
+	}
+	return false
+}
+
 // rollBackUnfinished runs the rollback that sluice advises after a deployment that ended neither
 // fully new nor fully old. It first reverts the edits of rules by others (P2).
 func (f *Rehearsal) rollBackUnfinished() {
@@ -133,12 +151,7 @@ func (f *Rehearsal) rollBackUnfinished() {
 	f.Acts.answerPauses(func() bool { return hasEnded })
 	end, err := f.Processes.engine.Run(ctx, f.Deployment.ID, engine.Options{})
 	hasEnded = true
-	if end.Outcome == sluice.Failed && f.Ends.isBlocked() {
-		return
-	}
-	// ECS completes no deployment in a group that no rule has used since before the deployment.
-	if end.Outcome == sluice.Failed && (f.Case.HasIntervention(EditRuleFixed) || f.Case.HasIntervention(EditRuleDelete)) &&
-		strings.Contains(end.Cause, "not configured to receive traffic") {
+	if end.Outcome == sluice.Failed && (f.Ends.isBlocked() || f.isBeyondRollback(end.Cause)) {
 		return
 	}
 	if err != nil || end.Outcome != sluice.RolledBack {

@@ -15,6 +15,7 @@ type WriteChecks struct {
 	report     *Report
 	deployment *Deployment
 	sets       *setChecks
+	seconds    *SecondSluices
 
 	hasWritten      bool      // sluice has written something
 	claimTakenAt    time.Time // when another deployment took the claim
@@ -56,8 +57,8 @@ func (p *WriteChecks) checkWrite(operation string) {
 		return
 	}
 	since := p.env.Clock.Now().Sub(p.claimTakenAt)
-	if operation == "TagResource" && since <= maxClaimRace && p.hasClaim() {
-		p.claimTakenAt = time.Time{} // both claimed at the same time; the later one has it
+	if operation == "TagResource" && (since <= maxClaimRace || p.seconds.gaveUp) && p.hasClaim() {
+		p.claimTakenAt = time.Time{} // both claimed at the same time, and the later one has it; or the other one gave up
 		return
 	}
 	switch operation {

@@ -52,7 +52,7 @@ func newRehearsal(c Case, k clock.Clock) *Rehearsal {
 	f.callers = &callers{env: env, report: report, deployment: d}
 	f.sets = newSetChecks(env, report, d)
 	f.Tasks = &TaskChecks{env: env, report: report, deployment: d, ByStarter: map[string][]*world.Task{}}
-	f.Writes = &WriteChecks{env: env, report: report, deployment: d, sets: f.sets}
+	f.Writes = &WriteChecks{env: env, report: report, deployment: d, sets: f.sets, seconds: f.Seconds}
 	f.Scaling = &ScalingChecks{env: env, report: report, deployment: d, seconds: f.Seconds}
 	f.rules = newRuleChecks(env, report)
 	f.rules.writes, f.rules.scaling, f.rules.seconds = f.Writes, f.Scaling, f.Seconds

@@ -22,6 +22,7 @@ type SecondSluices struct {
 	running     int          // number of those that run
 	plans       []*plan.Plan // of those that made one
 	finished    bool         // one succeeded or rolled back
+	gaveUp      bool         // one ended otherwise, and released its claim
 	deployedNew bool         // it deployed the new version
 }
 
@@ -89,6 +90,7 @@ func (s *SecondSluices) runElsewhere(o mode.Options, onEvent func(sluice.Envelop
 	}
 	s.deployedNew = s.deployedNew || end.Outcome == sluice.Succeeded && !s.env.Case.IsJob()
 	s.finished = s.finished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
+	s.gaveUp = s.gaveUp || end.State == journal.Ended && !s.finished && s.env.serviceTags()[plan.ClaimTag] == ""
 	return end, err
 }
 
