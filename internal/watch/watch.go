@@ -240,7 +240,7 @@ func (f *waiter) resolveRevision(ctx context.Context) error {
 		return nil
 	case account.Unsent(err):
 		return err
-	case errors.Is(err, sluice.ErrNoPermission) && strings.Contains(f.target.Revision, ":"):
+	case sluice.KindOf(err) == sluice.Denied && strings.Contains(f.target.Revision, ":"): // the next read says why
 		f.unread = append(f.unread, err.Error())
 		return nil
 	case sluice.KindOf(err) == "" || sluice.KindOf(err) == sluice.NotFound:
