@@ -83,10 +83,13 @@ func confirmStable(ctx context.Context, s *step.Step, end Ending, live *ecs.Serv
 		live = live.Refreshed(later)
 	}
 	unstable, err := rolling.JudgeStable(ctx, s, live)
-	if err == nil && unstable != nil {
-		end = Ending{Outcome: sluice.Failed, Cause: unstable.Error(), Next: "restore the former version: sluice rollback"}
+	if err != nil || unstable == nil {
+		return end, err
 	}
-	return end, err
+	if taken, lost := endingOfLost(unstable); lost { // a rollback would undo what the other actor did
+		return taken, nil
+	}
+	return Ending{Outcome: sluice.Failed, Cause: unstable.Error(), Next: "restore the former version: sluice rollback"}, nil
 }
 
 // confirmation returns what decides about an outcome.

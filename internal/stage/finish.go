@@ -74,11 +74,8 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 	if err == nil && o == sluice.RolledBack && s.Confirmed == nil {
 		s.Confirmed, err = readUnchanged(ctx, s)
 	}
-	switch sluice.KindOf(err) {
-	case sluice.Overtaken:
-		return Ending{Outcome: sluice.Superseded, Cause: err.Error()}, nil
-	case sluice.NotFound:
-		return Ending{Outcome: sluice.Gone, Cause: err.Error()}, nil
+	if end, lost := endingOfLost(err); lost {
+		return end, nil
 	}
 	if err != nil && s.CannotResume {
 		s.EmitWarning("the outcome was not confirmed: %v", err)
@@ -99,6 +96,18 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		end.Cause = cmp.Or(s.Plan.SuccessCause(), end.Cause)
 	}
 	return end, err
+}
+
+// endingOfLost returns the end of a deployment whose service another actor took or deleted. lost is false for other
+// errors.
+func endingOfLost(err error) (end Ending, lost bool) {
+	switch sluice.KindOf(err) {
+	case sluice.Overtaken:
+		return Ending{Outcome: sluice.Superseded, Cause: err.Error()}, true
+	case sluice.NotFound:
+		return Ending{Outcome: sluice.Gone, Cause: err.Error()}, true
+	}
+	return Ending{}, false
 }
 
 // readUnchanged reads the service of a deployment that changed nothing: others may have changed the

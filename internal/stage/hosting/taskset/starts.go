@@ -129,9 +129,12 @@ func (h *startShare) remember(ctx context.Context, at time.Time, competing []ste
 	for _, m := range competing {
 		n := m.Running + m.Pending
 		if n > m.Desired {
-			var err error
-			if n, err = h.countHealthy(ctx, m); err != nil {
+			healthy, err := h.countHealthy(ctx, m)
+			if err != nil {
 				return err
+			}
+			if healthy > 0 { // otherwise nothing shows which tasks are healthy
+				n = healthy
 			}
 		}
 		h.counts = append(h.counts, setCount{m.ID, at, n})
