@@ -355,29 +355,16 @@ func (s Setup) addPipeline(l *lines) {
 	if !s.hasPipeline() {
 		return
 	}
+	tasks, scale, share := "The new version starts next to the old one.", 50, 20
 	if s.Pipeline == BlueGreenPipeline {
-		for _, line := range []string{
-			"pipeline:",
-			"  stages:",
-			"    # The new version starts with all tasks next to the old one. No requests yet.",
-			"    - {name: ECS_CANARY_ROLLOUT, with: {scale: 100}}",
-			"    # All requests in one step.",
-			"    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 100}}",
-			"    - {name: WAIT, with: {duration: 1m}}",
-			"    - {name: ECS_PRIMARY_ROLLOUT}",
-			"    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}",
-			"    - {name: ECS_CANARY_CLEAN}",
-		} {
-			l.add("%s", line)
-		}
-		return
+		tasks, scale, share = "The new version starts with all tasks next to the old one.", 100, 100
 	}
 	for _, line := range []string{
 		"pipeline:",
 		"  stages:",
-		"    # The new version starts next to the old one. No requests yet.",
-		"    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}",
-		"    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 20}}",
+		"    # " + tasks + " No requests yet.",
+		fmt.Sprintf("    - {name: ECS_CANARY_ROLLOUT, with: {scale: %d}}", scale),
+		fmt.Sprintf("    - {name: ECS_TRAFFIC_ROUTING, with: {canary: %d}}", share),
 		"    - {name: WAIT, with: {duration: 1m}}",
 		"    - {name: ECS_PRIMARY_ROLLOUT}",
 		"    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}",
