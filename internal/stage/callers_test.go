@@ -279,3 +279,43 @@ func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
 		t.Errorf("registered during the deployment: %q", cause)
 	}
 }
+
+// A version that dies again and again while the end of its deployment waits for callers is no success. A deployment that
+// another one replaces meanwhile, or whose service is deleted, has not failed: a rollback would undo what others did.
+func TestDeathsAtTheEnd(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		do      func(*stagetest.Bench) // once tasks have died
+		outcome sluice.Outcome
+		next    string
+	}{
+		"alone": {func(*stagetest.Bench) {}, sluice.Failed, "sluice rollback"},
+		"another deployment": {func(b *stagetest.Bench) {
+			stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), TaskDefinition: aws.String("web:1")}))(b)
+		}, sluice.Superseded, ""},
+		"deleted": {func(b *stagetest.Bench) {
+			stagetest.Got(b.ECS.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+		}, sluice.Gone, "run sluice deploy to create the service again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				id := b.Start(b.RollingFiles("sim/web:v2?crash-after=70s&exit=1", stagetest.Breaker))
+				b.OnStageEnd(1, func() {
+					b.SetRule(0, 0)
+					b.Clock.Go(func() {
+						stagetest.Must(b, b.Clock.Sleep(ctx, 55*time.Second))
+						b.SetRule(100, 0)
+						b.Until("tasks have died", func() bool { return strings.Contains(b.EventLog(), "success needs") })
+						c.do(b)
+					})
+				})
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				if end.Outcome != c.outcome || !strings.HasSuffix(end.Next, c.next) || (end.Next == "") != (c.next == "") {
+					b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
+				}
+			})
+		})
+	}
+}

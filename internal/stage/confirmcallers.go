@@ -31,7 +31,8 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	if err != nil {
 		return end, err
 	}
-	began, waited := s.Clock.Now(), false
+	began := s.Clock.Now()
+	sent := began // when live was requested
 	for {
 		t, problems, err := readCallers(ctx, s, live)
 		switch {
@@ -46,18 +47,18 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 			if end.Cause, end.Next = d.Cause, d.Next; d.Failed {
 				end.Outcome = sluice.Failed
 			}
-			if end.Outcome == sluice.Succeeded && waited {
-				return confirmStable(ctx, s, end, live)
+			if end.Outcome == sluice.Succeeded && sent.After(began) {
+				return confirmStable(ctx, s, end, live, sent)
 			}
 			return end, nil
 		}
-		waited = true
 		if s.IsFirstTime("callers do not reach the service") {
 			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: d.Wait})
 		}
 		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err
 		}
+		sent = s.Clock.Now()
 		later, err := readActive(ctx, s)
 		if err != nil {
 			return end, err
@@ -66,24 +67,15 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	}
 }
 
-// mostReplaced is how long the end of a deployment waits for tasks that are being replaced.
-const mostReplaced = 5 * time.Minute
-
-// confirmStable replaces a success over tasks that failed while it was waited for callers, if they fail again. ECS starts
-// tasks in their place first, and stops them then.
-func confirmStable(ctx context.Context, s *step.Step, end Ending, live *ecs.ServiceState) (Ending, error) {
-	for until := s.Clock.Now().Add(mostReplaced); live.Running > live.Desired && s.Clock.Now().Before(until); {
-		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
-			return end, err
-		}
-		later, err := readActive(ctx, s)
-		if err != nil {
-			return end, err
-		}
-		live = live.Refreshed(later)
-	}
-	unstable, err := rolling.JudgeStable(ctx, s, live)
-	if err != nil || unstable == nil {
+// confirmStable replaces a success over tasks that failed while it was waited for callers, if they fail again. live was
+// requested at sent.
+func confirmStable(ctx context.Context, s *step.Step, end Ending, live *ecs.ServiceState, sent time.Time) (Ending,
+	error) {
+	unstable, err := rolling.JudgeStable(ctx, s, live, sent)
+	switch {
+	case errors.Is(err, sluice.ErrNoPermission):
+		return end, nil
+	case err != nil || unstable == nil:
 		return end, err
 	}
 	if taken, lost := endingOfLost(unstable); lost { // a rollback would undo what the other actor did

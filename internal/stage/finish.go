@@ -39,6 +39,9 @@ func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Endi
 	if err != nil {
 		return end, err
 	}
+	if end.Outcome == sluice.Gone {
+		s.Confirmed = nil // it was read before the service was deleted
+	}
 	var drop []string
 	if end.Outcome == sluice.Succeeded {
 		drop = s.Plan.DropTags

@@ -37,7 +37,7 @@ type readState struct {
 	stoppedReadAt     time.Time // when the stopped tasks were read last
 	rollbackAt        time.Time // when the rollback was first seen
 	starts            int       // tasks that ECS had started when the stopped tasks were read because of them
-	checksTargets     bool      // tasks were missing when AWS reported success: their targets must be healthy
+	checksTargets     bool      // tasks were missing when AWS reported success, or the version serves: targets must be healthy
 	isSuspect         bool      // a task was replaced since the first poll, and the next read tells why
 	groupReadAt       time.Time // when target health was read last
 	probedFingerprint string    // the fingerprint at which target health was read because nothing changed

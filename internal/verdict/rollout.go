@@ -129,7 +129,7 @@ type conclusion struct {
 // FollowService starts a judge. The hard limit counts from now.
 func FollowService(now time.Time, w Wanted) ServiceFollower {
 	return ServiceFollower{want: w, began: now, limit: newTimeLimit(w), pace: polling{changedAt: now, progressAt: now},
-		earlier: diagnosis.Failures{}.AddStopped(w.Deaths, nil).KeepDeaths(nil)}
+		reads: readState{checksTargets: w.Serving}, earlier: diagnosis.Failures{}.AddStopped(w.Deaths, nil).KeepDeaths(nil)}
 }
 
 // Record returns the service deployment's record, as read last; nil: there is none, or it was not read.

@@ -164,3 +164,31 @@ func TestCodeDeployWatchesNoTasksThatWereHealthy(t *testing.T) {
 		})
 	}
 }
+
+// A version whose tasks die while a wait that has seen AWS's success waits for callers is no success: nobody else reads
+// these deaths. One that keeps running is one.
+func TestDeathsWhileCallersAreAwaited(t *testing.T) {
+	for image, want := range map[string]sluice.Outcome{
+		late: sluice.Failed, "sim/web:v2?unhealthy-after=60s": sluice.Failed, "sim/web:v2": sluice.Succeeded,
+	} {
+		t.Run(image, func(t *testing.T) {
+			on(t, options{}, func(b *bench) {
+				b.balance()
+				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+				b.deploy("web", b.revision(image))
+				b.clock.Go(func() {
+					b.until("only new tasks run", func() bool { return b.isAlone(2) })
+					b.forward(0, 0)
+					b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+					b.sleep(55 * time.Second)
+					b.forward(100, 0)
+				})
+				v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+				if v.Outcome != want || v.Revision != "web:2" || v.Deployment == "" || v.Callers != verdict.CallersServed ||
+					want == sluice.Failed && (v.Cause.Count < diagnosis.FailAfter || v.Next == "") {
+					t.Errorf("%s, callers %q: %s\nnext: %s\n%s", v.Outcome, v.Callers, v.Detail, v.Next, b.story())
+				}
+			})
+		})
+	}
+}

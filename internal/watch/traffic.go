@@ -94,6 +94,9 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			if d.Cause != "" {
 				v.Detail += "; " + d.Cause
 			}
+			if !isFirst {
+				return f.confirmStable(ctx, seen, limit)
+			}
 			return seen
 		}
 		_ = f.watch.clock.Sleep(ctx, min(view.ConfirmInterval, end.Sub(f.now()))) // ends early with the wait

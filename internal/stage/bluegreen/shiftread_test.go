@@ -76,7 +76,7 @@ func TestDeploymentOfCodeDeployWithoutAnAnswerIsFound(t *testing.T) {
 // made. The rollback does not take a read from before that for the end of its work.
 func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.T) {
 	for _, fault := range []string{"stale ecs:* by=4s", "stale ecs:* by=9s", "stale ecs:* by=14s",
-		"stale ecs:* by=14s p=0.5", "stale *:* by=9s"} {
+		"stale ecs:* by=14s p=0.5", "stale *:* by=9s", "stale *:* by=14s", "stale *:* by=19s"} {
 		for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second, 9 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()

@@ -86,9 +86,11 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.D
 	if err != nil || live.Serving() != revision || live.Desired == 0 {
 		return err
 	}
+	target := stableTarget(s, ecs.ServiceRead{State: live, SentAt: sent})
+	target.Bake, target.Deaths = bake, deaths
 	var last watch.Update
 	err = RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
-		last, err = waitStable(ctx, s, ecs.ServiceRead{State: live, SentAt: sent}, bake, deaths)
+		last, err = watch.New(s.Account, s.Clock).AwaitStable(ctx, target, stableProgress(s))
 		return err
 	})
 	if err != nil {
@@ -97,35 +99,34 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.D
 	return EndError(s, revision, last.Verdict)
 }
 
-// waitStable waits until the tasks of the revision that serves have been stable.
-func waitStable(ctx context.Context, s *step.Step, first ecs.ServiceRead, bake time.Duration,
-	deaths []diagnosis.Stopped) (watch.Update, error) {
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, IsResolved: true, First: first,
-		Wanted: verdict.Wanted{Revision: first.State.Serving(), Serving: true, Deadline: s.Plan.ProgressDeadline,
-			AllowsNoTasks: WantsNoTasks(s), Bake: bake, Deaths: deaths}}
-	return watch.New(s.Account, s.Clock).Wait(ctx, target, func(u watch.Update) {
-		step.EmitReasons(s, sluice.Primary, u.Verdict)
-		emitWaiting(s, u)
-	})
-}
-
 // JudgeStable is AwaitStable after the last stage, when no rule and no share is kept any more: it returns the error that
-// says why the tasks are not stable.
-func JudgeStable(ctx context.Context, s *step.Step, live *ecs.ServiceState) (judged, err error) {
-	sent := s.Clock.Now()
-	deaths, err := s.Client.StoppedOfRevision(ctx, live.Serving())
-	if err != nil || len(deaths) == 0 {
-		return nil, err
-	}
+// says why the tasks are not stable. sent is when the read of live was sent.
+func JudgeStable(ctx context.Context, s *step.Step, live *ecs.ServiceState, sent time.Time) (judged, err error) {
 	var last watch.Update
+	var died bool
+	target := stableTarget(s, ecs.ServiceRead{State: live, SentAt: sent})
 	err = runUntilStopped(ctx, s, s.CheckInterrupt, func(ctx context.Context) (err error) {
-		last, err = waitStable(ctx, s, ecs.ServiceRead{State: live, SentAt: sent}, 0, deaths)
+		last, died, err = watch.New(s.Account, s.Clock).JudgeStable(ctx, target, stableProgress(s))
 		return err
 	})
-	if err != nil {
+	if err != nil || !died {
 		return nil, err
 	}
 	return EndError(s, live.Serving(), last.Verdict), nil
+}
+
+// stableTarget is the service whose tasks are to be stable, with the limits of the deployment.
+func stableTarget(s *step.Step, first ecs.ServiceRead) watch.Target {
+	return watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, First: first,
+		Wanted: verdict.Wanted{Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s)}}
+}
+
+// stableProgress emits what a wait for stable tasks sees.
+func stableProgress(s *step.Step) func(watch.Update) {
+	return func(u watch.Update) {
+		step.EmitReasons(s, sluice.Primary, u.Verdict)
+		emitWaiting(s, u)
+	}
 }
 
 // shareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
