@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
@@ -222,6 +223,22 @@ func TestEndWithoutAChangeSaysThatNoRuleReachesTheService(t *testing.T) {
 		stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 		if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "receives no requests") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+	})
+}
+
+// A deployment that only changes auto scaling reads no version at its end. It says that no rule reaches the service.
+func TestScalingAloneSaysThatNoRuleReachesTheService(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		ctx, lo := context.Background(), 3
+		b.Scalable(2, 8, sluice.Suspension{})
+		b.DeleteListener()
+		p := stagetest.Got(b.Plan(b.RollingFiles("sim/web:v1", "desiredCount: 4\n"+stagetest.Breaker),
+			mode.Options{Scaling: appfile.Scaling{Min: &lo}}))(b)
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if end.Outcome != sluice.Succeeded || !strings.Contains(end.Cause, "receives no requests") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
 	})

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -33,18 +31,7 @@ func openAfterStages(b *stagetest.Bench, more string, cannotResume bool) *stage.
 		Deployment: "slc-host", Host: h, RetryFor: time.Minute, CannotResume: cannotResume}))(b)
 }
 
-// promoteAnother makes another revision PRIMARY.
-func promoteAnother(b *stagetest.Bench) {
-	b.Helper()
-	ctx := context.Background()
-	td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v3")))(b)
-	set := stagetest.Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
-		Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
-		LaunchType: "FARGATE", NetworkConfiguration: b.Network()}))(b)
-	stagetest.Got(b.ECS.UpdateServicePrimaryTaskSet(ctx,
-		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
-			Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
-}
+func promoteAnother(b *stagetest.Bench) { b.PromoteAnother("terraform") }
 
 // One function ends a deployment for a host that can resume it and for one that cannot. Each case
 // has what it left in AWS: whether auto scaling is suspended and the service is claimed.

@@ -224,7 +224,7 @@ func TestByRecord(t *testing.T) {
 		"succeeded and current, but another revision serves": {Wanted{Deployment: arn3},
 			twice(back, record(arn3, "SUCCESSFUL", 3, 2)), "", ""},
 		"succeeded and current, but its deployment is FAILED": {Wanted{Deployment: arn3},
-			twice(service(arn3, dep(3, "PRIMARY", "FAILED", 1)), record(arn3, "SUCCESSFUL", 3, 2)), "", ""},
+			twice(service(arn3, dep(3, "PRIMARY", "FAILED", 2)), record(arn3, "SUCCESSFUL", 3, 2)), "", ""},
 		"succeeded, but no task runs": {Wanted{Deployment: arn3},
 			[]at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 0)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil,
 				nil}}, "", ""},

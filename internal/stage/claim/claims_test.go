@@ -21,11 +21,8 @@ const othersClaim = "slc-other 2100-01-01T00:00:00Z"
 // claimByOthers sets the claim of another deployment on the service.
 func claimByOthers(b *stagetest.Bench) {
 	b.Helper()
-	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
-		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-			Services: []string{"web"}}))(b)
 	stagetest.Got(b.ECS.TagResource(context.Background(),
-		&awsecs.TagResourceInput{ResourceArn: out.Services[0].ServiceArn,
+		&awsecs.TagResourceInput{ResourceArn: b.ServiceARN(),
 			Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String(othersClaim)}}}))(b)
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice"
@@ -19,10 +18,7 @@ import (
 // removeClaim removes the claim tag, as a tool does that removes unknown tags.
 func removeClaim(b *stagetest.Bench) {
 	b.Helper()
-	ctx := context.Background()
-	out := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web"}}))(b)
-	stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: out.Services[0].ServiceArn,
+	stagetest.Got(b.ECS.UntagResource(context.Background(), &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
 		TagKeys: []string{plan.ClaimTag}}))(b)
 }
 
@@ -123,12 +119,7 @@ func TestRemovedClaimBesideAnotherVersion(t *testing.T) {
 		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
 		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		removeClaim(b)
-		td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v3")))(b)
-		set := stagetest.Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
-			Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn, LaunchType: "FARGATE",
-			NetworkConfiguration: b.Network(), ExternalId: aws.String("terraform")}))(b)
-		stagetest.Got(b.ECS.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{
-			Cluster: aws.String("prod"), Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
+		b.PromoteAnother("terraform")
 		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if end.State != journal.Paused || claimText(b) != "" ||

@@ -282,10 +282,8 @@ func TestRemovedTagOfScalingIsWrittenAgain(t *testing.T) {
 				b.Scalable(2, 8, stagetest.PartlySuspended)
 				was, tag, again := b.ScalableTargets(), "", ""
 				b.AfterWrite("ecs:CreateTaskSet", time.Second, func() {
-					arn := stagetest.Got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{
-						Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0].ServiceArn
 					tag = serviceTag(b, plan.ScalingTag)
-					stagetest.Got(b.ECS.UntagResource(context.Background(), &awsecs.UntagResourceInput{ResourceArn: arn,
+					stagetest.Got(b.ECS.UntagResource(context.Background(), &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
 						TagKeys: c.keys}))(b)
 				})
 				b.AfterWrite("elasticloadbalancing:ModifyListener", time.Second, func() {
@@ -317,14 +315,70 @@ func TestScalingIsGivenBackWithoutAClaim(t *testing.T) {
 				return stagetest.Got(b.Journal.Deployment(ctx,
 					id))(b).State == journal.Waiting
 			})
-			arn := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-				Services: []string{"web"}}))(b).Services[0].ServiceArn
-			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: arn,
+			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
 				TagKeys: []string{plan.ClaimTag}}))(b)
 			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		})
 		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
+		}
+		b.ExpectScalingAsBefore(was)
+	})
+}
+
+// Another deployment took the claim, promoted a version, gave auto scaling back and removed its note. Nothing is left to do: without a claim
+// sluice writes only what differs.
+func TestScalingThatSomebodyElseGaveBack(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		b.Scalable(2, 8, stagetest.PartlySuspended)
+		was := b.ScalableTargets()
+		id := b.Start(b.Files("sim/web:v2", stagetest.SuspendsScaling+stagetest.PipelineHeldAfter(2)))
+		b.Clock.Go(func() {
+			b.Until("it waits", func() bool {
+				return stagetest.Got(b.Journal.Deployment(ctx, id))(b).State == journal.Waiting
+			})
+			b.PromoteAnother("slc-other/3 ECS_PRIMARY_ROLLOUT/create task set")
+			b.Scalable(2, 8, stagetest.PartlySuspended)
+			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
+				TagKeys: []string{plan.ClaimTag, plan.ScalingTag}}))(b)
+			b.Calls = nil
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
+		})
+		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
+			b.Fatalf("%s: %s", end.Outcome, end.Cause)
+		}
+		b.ExpectScalingAsBefore(was)
+		for _, c := range b.Calls {
+			if c.Write {
+				b.Errorf("it wrote %s\n%s", c.Operation, b.EventLog())
+			}
+		}
+	})
+}
+
+// Another deployment suspends auto scaling after the service was read and before auto scaling is. Its tag is read again,
+// so that auto scaling is given back as it was before both.
+func TestSuspensionThatIsNewerThanTheReadOfItsTag(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		b.Scalable(2, 8, stagetest.PartlySuspended)
+		was := b.ScalableTargets()
+		id, suspended := b.Start(b.Files("sim/web:v2", stagetest.SuspendsScaling+stagetest.CanaryPipeline)), false
+		b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
+			if operation != "DescribeScalableTargets" || suspended {
+				return nil
+			}
+			suspended = true
+			stagetest.Got(b.ECS.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: b.ServiceARN(),
+				Tags: []ecstypes.Tag{{Key: aws.String(plan.ScalingTag), Value: aws.String(sluice.Suspensions([]sluice.Scalable{
+					{Dimension: "ecs:service:DesiredCount", Min: 2, Max: 8, Suspended: stagetest.PartlySuspended}}))}}}))(b)
+			b.Scalable(2, 8, sluice.AllSuspended)
+			return nil
+		}})
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if !suspended || end.Outcome != sluice.Succeeded {
+			b.Errorf("%t %s: %s", suspended, end.Outcome, end.Cause)
 		}
 		b.ExpectScalingAsBefore(was)
 	})

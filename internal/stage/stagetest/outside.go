@@ -86,3 +86,22 @@ func (b *Bench) AfterWrite(operation string, d time.Duration, do func()) {
 		}
 	}
 }
+
+// ServiceARN returns the ARN of the service.
+func (b *Bench) ServiceARN() *string {
+	b.Helper()
+	return Got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}}))(b).Services[0].ServiceArn
+}
+
+// PromoteAnother makes a task set of another revision PRIMARY, as another tool does. by is the external ID of the set.
+func (b *Bench) PromoteAnother(by string) {
+	b.Helper()
+	ctx := context.Background()
+	td := Got(b.ECS.RegisterTaskDefinition(ctx, TaskDefinition(b, "sim/web:v3")))(b)
+	set := Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn, LaunchType: "FARGATE",
+		NetworkConfiguration: b.Network(), ExternalId: aws.String(by)}))(b)
+	Got(b.ECS.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
+}

@@ -115,3 +115,29 @@ func TestRollbackRestoresRulesPastOldReads(t *testing.T) {
 		}
 	}
 }
+
+// A read of the rules from before the weights of the stage before, at any read of a stage that follows at once, is no
+// edit by somebody else: newer reads do not show it.
+func TestReadFromBeforeTheStageBeforeIsNoEdit(t *testing.T) {
+	stagetest.DenyEachCall(t, "DescribeRules", "old", func(t *testing.T, n int) (reached bool) {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			id, reads := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline)), 0
+			b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
+				if operation != "DescribeRules" {
+					return nil
+				}
+				if reads++; reads == n {
+					reached = true
+					stagetest.Must(b, b.Sim.Inject("stale elasticloadbalancing:* by=5s for=4s"))
+				}
+				return nil
+			}})
+			b.ExpectEnd(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+				stagetest.ServesV2)
+			if strings.Contains(b.EventLog(), "external change") {
+				b.Errorf("%d: %s", n, b.EventLog())
+			}
+		})
+		return reached
+	})
+}
