@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"

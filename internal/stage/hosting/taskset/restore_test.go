@@ -56,6 +56,48 @@ func TestRollbackDuringTheDrainCountsTheNewTasks(t *testing.T) {
 	})
 }
 
+// A canary without requests stops before the first restored task runs, also if all its tasks run: ECS starts a limited
+// number of tasks a minute, and would replace those that fail.
+func TestCanaryWithoutRequestsLeavesTheStarts(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout,
+			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.CleanCanary)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		canary := *b.TaskSetID(false)
+		find := func(id string) (found ecstypes.TaskSet) {
+			for _, set := range taskSetsOf(b) {
+				if *set.Id == id {
+					found = set
+				}
+			}
+			return found
+		}
+		if set := find(canary); set.RunningCount == 0 || set.RunningCount != set.ComputedDesiredCount {
+			b.Fatalf("the canary has %d of %d tasks", set.RunningCount, set.ComputedDesiredCount)
+		}
+		wanted := int32(-1)
+		b.AfterWrite("ecs:CreateTaskSet", 0, func() {
+			b.Until("a restored task runs", func() bool {
+				for _, set := range taskSetsOf(b) {
+					if sluice.RevisionOf(*set.TaskDefinition) == "web:1" && set.RunningCount > 0 {
+						return true
+					}
+				}
+				return false
+			})
+			wanted = find(canary).ComputedDesiredCount
+		})
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
+		if wanted != 0 {
+			b.Errorf("%d tasks of the canary were desired\n%s", wanted, b.EventLog())
+		}
+		b.ExpectNoneLost()
+	})
+}
+
 // Another actor deletes the task set that a rollback has started again. The next rollback starts one more.
 func TestRestoredSetThatIsDeletedIsStartedAgain(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
