@@ -104,6 +104,8 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 							stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary),
 						stagetest.Breaker))
 					stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+					b.CanaryService() // the answer that an old read gives
+					stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second))
 					id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
 					b.AfterWrite("ecs:UpdateService", after, func() {
 						stagetest.Must(b, b.Sim.Inject(fault))
