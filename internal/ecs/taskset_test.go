@@ -1,8 +1,10 @@
 package ecs_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -249,4 +251,30 @@ func TestRemovedCanaryService(t *testing.T) {
 			}
 		})
 	}
+}
+
+// DeleteService was not carried out and got no response, and the read that follows is from before the creation of the
+// service. It is deleted all the same.
+func TestOldReadIsNoDeletion(t *testing.T) {
+	onWorld(t, func(b *bench) {
+		if b.observe("api-canary") != nil {
+			t.Fatal("it exists")
+		}
+		spec := b.canarySpec("slc-0001/1/canary", "sim/api:v2", 1)
+		_, _, err := b.canary().EnsureService(b.ctx, b.act, spec)
+		b.check(err)
+		b.check(b.clock.Sleep(b.ctx, 20*time.Second))
+		deletions := 0
+		act := func(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+			if deletions++; deletions == 1 {
+				b.inject("stale ecs:DescribeServices by=30s times=1")
+				return sluice.ErrUnanswered
+			}
+			return b.act(ctx, a, call)
+		}
+		err = b.canary().Remove(b.ctx, act, spec.By)
+		if b.observe("api-canary").IsActive() || deletions != 2 {
+			t.Errorf("after %d deletions it stands: %v", deletions, err)
+		}
+	})
 }

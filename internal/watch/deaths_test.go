@@ -171,24 +171,49 @@ func TestDeathsWhileCallersAreAwaited(t *testing.T) {
 	for image, want := range map[string]sluice.Outcome{
 		late: sluice.Failed, "sim/web:v2?unhealthy-after=60s": sluice.Failed, "sim/web:v2": sluice.Succeeded,
 	} {
-		t.Run(image, func(t *testing.T) {
-			on(t, options{}, func(b *bench) {
-				b.balance()
-				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
-				b.deploy("web", b.revision(image))
-				b.clock.Go(func() {
-					b.until("only new tasks run", func() bool { return b.isAlone(2) })
-					b.forward(0, 0)
-					b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
-					b.sleep(55 * time.Second)
-					b.forward(100, 0)
+		for after := 20 * time.Second; after < time.Minute; after += 5 * time.Second { // tasks are being replaced, or were
+			t.Run(image+" "+after.String(), func(t *testing.T) {
+				on(t, options{}, func(b *bench) {
+					b.balance()
+					b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+					b.deploy("web", b.revision(image))
+					b.clock.Go(func() {
+						b.until("only new tasks run", func() bool { return b.isAlone(2) })
+						b.forward(0, 0)
+						b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+						b.sleep(after)
+						b.forward(100, 0)
+					})
+					v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+					if v.Outcome != want || v.Revision != "web:2" || v.Deployment == "" || v.Callers != verdict.CallersServed ||
+						want == sluice.Failed && (v.Cause.Count < diagnosis.FailAfter || v.Next == "") {
+						t.Errorf("%s, callers %q: %s\nnext: %s\n%s", v.Outcome, v.Callers, v.Detail, v.Next, b.story())
+					}
 				})
-				v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
-				if v.Outcome != want || v.Revision != "web:2" || v.Deployment == "" || v.Callers != verdict.CallersServed ||
-					want == sluice.Failed && (v.Cause.Count < diagnosis.FailAfter || v.Next == "") {
-					t.Errorf("%s, callers %q: %s\nnext: %s\n%s", v.Outcome, v.Callers, v.Detail, v.Next, b.story())
-				}
 			})
+		}
+	}
+}
+
+// One task of four is unhealthy when callers are served again, and ECS has started the task that replaces it: the success
+// waits for its end, and the others die too.
+func TestReplacementWhileCallersAreAwaited(t *testing.T) {
+	for after := 20 * time.Second; after < time.Minute; after += 5 * time.Second {
+		on(t, options{}, func(b *bench) {
+			b.balance()
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 4, min: 100, max: 125, breaker: true, rollback: true})
+			b.deploy("web", b.revision("sim/web:v2?unhealthy-after=180s"))
+			b.clock.Go(func() {
+				b.until("only new tasks run", func() bool { return b.isAlone(4) })
+				b.forward(0, 0)
+				b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+				b.sleep(after)
+				b.forward(100, 0)
+			})
+			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+			if v.Outcome != sluice.Failed || v.Cause.Count < diagnosis.FailAfter {
+				t.Errorf("%s: %s: %s\n%s", after, v.Outcome, v.Detail, b.story())
+			}
 		})
 	}
 }

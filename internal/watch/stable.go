@@ -21,7 +21,7 @@ func (w *Watch) AwaitStable(ctx context.Context, t Target, tell func(Update)) (U
 func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (last Update, died bool, err error) {
 	s := t.First.State
 	t.Deaths, err = t.serviceClient(w).StoppedOfRevision(ctx, s.Serving())
-	if err != nil || len(t.Deaths) == 0 && s.Running <= s.Desired { // a replacement starts before the task stops
+	if err != nil || len(t.Deaths) == 0 && s.Running+s.Pending <= s.Desired { // a replacement starts before the task stops
 		return Update{}, false, err
 	}
 	last, err = w.AwaitStable(ctx, t, tell)
