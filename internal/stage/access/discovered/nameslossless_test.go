@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -129,4 +130,37 @@ func heldAfter(pipeline string, n int) string {
 	at := 3 + n
 	return strings.Join(append(append(append([]string{}, lines[:at]...), "    - {name: WAIT_APPROVAL}"), lines[at:]...),
 		"\n") + "\n"
+}
+
+// exactShare is a canary that gets more tasks when its share is set.
+const exactShare = `
+pipeline:
+  stages:
+    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}
+    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 60, exact: true}}
+    - {name: ECS_PRIMARY_ROLLOUT}
+    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}
+    - {name: ECS_CANARY_CLEAN}
+`
+
+// The revision that serves is deployed again: its new tasks get requests when their own health check passes, not when
+// they run.
+func TestTheSameRevisionAgainLosesNoRequest(t *testing.T) {
+	for _, controller := range []string{"EXTERNAL", "ECS"} {
+		t.Run(controller, func(t *testing.T) {
+			stagetest.RunByName(t, stagetest.Named{Controller: controller, Check: 20 * time.Second,
+				Image: "?healthy-after=45s&term=80s"}, func(b *stagetest.NameBench) {
+				ctx := context.Background()
+				for _, o := range []mode.Options{{}, {Restart: "asked for", Pipeline: true}} {
+					p := stagetest.Got(b.Plan(b.NamedFiles("sim/api:v2"+b.Image, exactShare), o))(b)
+					id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					if end.Outcome != sluice.Succeeded || len(p.Stages) < 5 {
+						b.Fatalf("%d stages: %s: %s\n%s", len(p.Stages), end.Outcome, end.Cause, b.EventLog())
+					}
+				}
+				b.ExpectNobodyLost()
+			})
+		})
+	}
 }

@@ -107,7 +107,7 @@ func isHealthy(d *traffic, t ecs.Task) bool {
 		return false
 	}
 	checked := d.formerChecks
-	if isNew(d, t) {
+	if isNew(d, t) || t.Revision == d.step.Plan.To { // the same revision may be deployed again
 		checked = d.step.Task.ContainersWithCheck()
 	}
 	for _, name := range checked {
