@@ -123,9 +123,19 @@ func (f *Rehearsal) isBeyondRollback(cause string) bool {
 	case c.World.Controller == "ECS" && (c.World.Lags.Starts > 0 || c.HasNewOption("unhealthy-after")):
 		// The tasks of the new version that fail are replaced, and take all starts or all room up to maximumPercent. Only
 		// ECS can change that.
-		return strings.Contains(cause, "no progress for")
+		return strings.Contains(cause, "no progress for") && f.runsNewVersion()
 	}
 	return false
+}
+
+// runsNewVersion reports whether tasks of the new version run or start.
+func (f *Rehearsal) runsNewVersion() (runs bool) {
+	f.Env.InWorld(func(tx *world.Tx) {
+		for _, t := range tx.Tasks.Values() {
+			runs = runs || t.Set != nil && versionOf(t.Set) == "new" && t.StoppingAt.IsZero()
+		}
+	})
+	return runs
 }
 
 // rollBackUnfinished runs the rollback that sluice advises after a deployment that ended neither
