@@ -48,6 +48,13 @@ func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 		Group:       values.Text(of.Get("deploymentGroupName")),
 		Config:      values.Text(of.Get("deploymentConfigName")),
 	}
+	if l.ecspresso != nil && !values.IsGiven(of) {
+		l.app.CodeDeploy = codeDeployOfEcspresso(l.configured("codedeploy"))
+	}
+	if l.ecspresso != nil && hooks == nil {
+		l.inEcspresso(func(root *definition.Node) { l.fillHooks(root.Get("appspec").Get("Hooks")) })
+		return
+	}
 	l.fillHooks(hooks)
 }
 

@@ -71,26 +71,21 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 	app.Standalone = standaloneOf(nil, app.Format)
 	app.Standalone.Run = false // a deployment registers the task definition; sluice run runs it
 	l.fillStandaloneRun(nil)
-	of := root.Get("codedeploy")
-	app.CodeDeploy = CodeDeploy{Application: values.Text(of.Get("application_name")),
-		Group: values.Text(of.Get("deployment_group_name")), Config: values.Text(of.Get("deployment_config_name"))}
+	app.CodeDeploy = codeDeployOfEcspresso(root.Get("codedeploy"))
 	l.fillHooks(root.Get("appspec").Get("Hooks"))
 
 	l.loadPlugins(root.Get("plugins"))
-	if name := root.Get("task_definition"); values.Text(name) != "" {
-		l.loadTask(name, name.Text, "task_definition")
-	}
-	l.loadEcspressoService(root)
-	l.compareDefinitions()
+	l.loadEcspressoDefinitions(root)
 	l.fillCluster(root.Get("cluster"))
 	if app.Cluster == "" {
 		app.Cluster = "default"
 	}
 	l.implyAccess()
-	if values.IsGiven(root.Get("required_version")) {
-		app.Notes = append(app.Notes, "required_version is about ecspresso, and sluice does not check it")
-	}
-	l.ignoreTags(values.Texts(root.Get("ignore").Get("tags")))
+}
+
+func codeDeployOfEcspresso(of *definition.Node) CodeDeploy {
+	return CodeDeploy{Application: values.Text(of.Get("application_name")),
+		Group: values.Text(of.Get("deployment_group_name")), Config: values.Text(of.Get("deployment_config_name"))}
 }
 
 // pluginKeys returns the keys of a plugin.

@@ -338,3 +338,65 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// besideEcspresso is a sluice.yaml beside a configuration of ecspresso.
+const besideEcspresso = `ecspresso: ecspresso.yml
+bake: ${BAKE:-1m}
+input:
+  targetGroups:
+    primary: {targetGroupArn: "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/a/1", containerName: web, containerPort: 80}
+    canary: {targetGroupArn: "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/2", containerName: web, containerPort: 80}
+pipeline:
+  stages:
+    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}
+    - {name: ECS_PRIMARY_ROLLOUT}
+    - {name: ECS_CANARY_CLEAN}
+`
+
+// A sluice.yaml beside the configuration of ecspresso adds a pipeline to its templates. Definitions keep ecspresso's
+// templates, and have no variables of sluice.yaml.
+func TestPipelineBesideEcspresso(t *testing.T) {
+	from := environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"})
+	files := ecspressoFiles("ecspresso.yml", ecspressoConfig+"ignore: {tags: [owner]}\ntimeout: 15m\n"+
+		"codedeploy: {application_name: a, deployment_group_name: g}\n")
+	files["sluice.yaml"] = &fstest.MapFile{Data: []byte(besideEcspresso)}
+	for _, name := range []string{".", "sluice.yaml"} {
+		app, err := appfile.Load(files, name, from)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		in := app.Service.Input
+		if app.Format != appfile.Sluice || app.File != "sluice.yaml" || app.Region != "us-east-1" || app.Cluster != "prod" ||
+			*in.ServiceName != "web" || *in.DesiredCount != 3 || len(app.Pipeline) != 3 || app.Bake != time.Minute ||
+			!app.AutoRollback || app.Timeout != 15*time.Minute || app.Access != sluice.ELB || app.CodeDeploy.Group != "g" {
+			t.Errorf("%s: the application is %+v", name, app)
+		}
+		if image := *app.Task.Input.ContainerDefinitions[0].Image; image != "web:v2" || len(in.Tags) != 0 ||
+			len(app.Task.Input.Tags) != 1 {
+			t.Errorf("%s: image %s, tags %v of the service and %v of the task", name, image, in.Tags, app.Task.Input.Tags)
+		}
+	}
+	app, err := appfile.Load(files, "ecspresso.yml", from)
+	if err != nil || app.Format != appfile.Ecspresso || len(app.Pipeline) != 0 {
+		t.Errorf("the file of ecspresso itself: %v", err)
+	}
+}
+
+func TestPipelineBesideEcspressoIsRefused(t *testing.T) {
+	for change, want := range map[[2]string]string{
+		{"ecspresso: ecspresso.yml", "ecspresso: ../ecspresso.yml"}: "sluice.yaml:1:12: ecspresso: ../ecspresso.yml is not in the " +
+			"folder of this file",
+		{"ecspresso: ecspresso.yml", "ecspresso: other.yml"}: "sluice.yaml:1:12: ecspresso: there is no file other.yml",
+		{"input:", "input:\n  taskDefinitionFile: a.json"}: "sluice.yaml:4:23: input.taskDefinitionFile and ecspresso exclude " +
+			"each other: ecspresso.yml names the definitions",
+		{"cluster: prod", "clutser: prod"}:    `ecspresso.yml:2:1: unknown key "clutser"`,
+		{"ecs-task-def.jsonnet", "none.json"}: "ecspresso.yml:4:18: task_definition: there is no file none.json",
+	} {
+		files := ecspressoFiles("ecspresso.yml", strings.Replace(ecspressoConfig, change[0], change[1], 1))
+		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(besideEcspresso, change[0], change[1], 1))}
+		_, err := appfile.Load(files, "sluice.yaml", environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", change[1], err)
+		}
+	}
+}

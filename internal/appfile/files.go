@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,15 @@ import (
 
 // loadDefinitions loads the definition files that input names.
 func (l *loader) loadDefinitions(spec, input *definition.Node) {
+	if l.ecspresso != nil {
+		if l.inEcspresso(l.loadEcspressoDefinitions); !l.app.AccessGiven {
+			l.implyAccess()
+		}
+		return
+	}
+	if values.IsGiven(spec.Get("ecspresso")) {
+		return // why it cannot be read is reported
+	}
 	place := spec
 	if values.IsGiven(input) {
 		place = input
@@ -141,6 +151,16 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (file string,
 		return "", nil
 	}
 	return file, &evaluatedText{shown, data}
+}
+
+// fillClusterOf sets the cluster of the file, or of the configuration of ecspresso that it names.
+func (l *loader) fillClusterOf(spec *definition.Node) {
+	if key := spec.Get("cluster"); l.ecspresso == nil || values.IsGiven(key) {
+		l.fillCluster(key)
+		return
+	}
+	l.inEcspresso(func(root *definition.Node) { l.fillCluster(root.Get("cluster")) })
+	l.app.Cluster = cmp.Or(l.app.Cluster, "default")
 }
 
 // fillCluster sets the cluster. The application file and the service definition must name the same

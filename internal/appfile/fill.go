@@ -56,6 +56,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Rehearsal = l.readRehearsal(ecs.Get("rehearse"))
 	l.fillStandaloneRun(input)
 	l.openRoot(spec.Get("root"))
+	l.openEcspresso(spec, input)
 	steps, at := spec, ""
 	if app.Format != Sluice {
 		steps, at = input, "input."
@@ -69,7 +70,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	l.fillPipeline(spec)
 	l.loadDefinitions(spec, input)
 	l.fillCount(spec.Get("desiredCount"))
-	l.fillCluster(spec.Get("cluster"))
+	l.fillClusterOf(spec)
 	l.checkTargetGroups(input.Get("targetGroups"))
 	l.checkWaits(spec.Get("pipeline").Get("stages"))
 }

@@ -126,8 +126,12 @@ func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*F
 	if problems != nil {
 		problems = definition.FlattenErrors(problems)
 	}
-	return &Files{Application: l.app, Problems: problems, task: l.taskText, service: l.serviceText,
-		serviceName: l.serviceName, vars: l.vars}, nil
+	files := &Files{Application: l.app, Problems: problems, task: l.taskText, service: l.serviceText,
+		serviceName: l.serviceName, vars: l.vars}
+	if l.ecspresso != nil {
+		files.vars = nil // the definitions have ecspresso's templates
+	}
+	return files, nil
 }
 
 // nextForFolder says what to do about a folder without an application file, or with several.
@@ -149,6 +153,7 @@ type loader struct {
 	providersFile *ProvidersFile // nil: none is given
 	// serviceName is the name that the application file gives the service; empty: its definition does.
 	serviceName string
+	ecspresso   *definition.Source   // the configuration of ecspresso that a sluice.yaml names; nil: none
 	from        Evaluator            // nil: the caller gives nothing
 	root        *rootFolder          // nil: definitions are in the folder of the file or below
 	implied     bool                 // there is no application file

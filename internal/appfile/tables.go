@@ -47,6 +47,7 @@ func specShape(f Format) shape {
 			honouredKey("region", shape{kind: text}, "The AWS Region. --region overrides it."),
 			honouredKey("role", shape{kind: text}, "ARN of a role to assume. --assume-role overrides it."),
 			honouredKey("root", shape{kind: text, min: 1}, rootSentence),
+			honouredKey("ecspresso", shape{kind: text, min: 1}, ecspressoSentence),
 			honouredKey("variables", shape{kind: labels},
 				"Values of the variables ${NAME} of this file and of its definitions. --set, the environment and --env-file "+
 					"override them."),

@@ -94,6 +94,11 @@ func listCandidates(fsys fs.FS, dir string) ([]string, error) {
 		found = slices.Insert(slices.Delete(found, i, i+1), 0, "app.pipecd.yaml")
 	}
 	found = append(found, sluiceFiles(entries)...)
+	for _, name := range found {
+		if data, err := fs.ReadFile(fsys, path.Join(dir, name)); err == nil && namesEcspresso.Match(data) {
+			return found, nil
+		}
+	}
 	for _, name := range ecspressoFiles() {
 		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == name }) {
 			return append(found, name), nil
@@ -143,6 +148,9 @@ func ecspressoFiles() []string {
 // a line of YAML or JSON.
 var ecspressoKey = regexp.MustCompile(
 	`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
+
+// namesEcspresso matches a sluice.yaml that names a configuration of ecspresso, also in one of its environments.
+var namesEcspresso = regexp.MustCompile(`(?m)^[ \t]*["']?ecspresso["']?[ \t]*:`)
 
 // IsEcspresso reports whether a file is a configuration of ecspresso, by its name or by its keys.
 func IsEcspresso(file string, data []byte) bool {
