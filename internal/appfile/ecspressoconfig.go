@@ -29,7 +29,7 @@ func (l *loader) openEcspresso(spec, input *definition.Node) {
 	switch {
 	case path.Base(key.Text) != key.Text:
 		p := l.src.At(key, "ecspresso: %s is not in the folder of this file", key.Text)
-		p.Next = "put sluice.yaml beside the configuration of ecspresso"
+		p.Next = "move sluice.yaml beside the configuration of ecspresso"
 		l.addProblem(p)
 		return
 	case l.from == nil:
