@@ -298,34 +298,47 @@ func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
 }
 
 // A version that dies again and again while the end of its deployment waits for callers is no success. A deployment that
-// another one replaces meanwhile, or whose service is deleted, has not failed: a rollback would undo what others did.
+// another one replaces, or whose service is deleted, has not failed: a rollback would undo what others did. It does not
+// matter whether they act while callers are waited for, or after tasks have died.
 func TestDeathsAtTheEnd(t *testing.T) {
 	ctx := context.Background()
+	nothing := func(*stagetest.Bench) {}
+	deploy := func(b *stagetest.Bench) {
+		stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), TaskDefinition: aws.String("web:1")}))(b)
+	}
+	remove := func(b *stagetest.Bench) {
+		stagetest.Got(b.ECS.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+	}
+	const good, dies = "sim/web:v2", "sim/web:v2?crash-after=70s&exit=1"
 	for name, c := range map[string]struct {
-		do      func(*stagetest.Bench) // once tasks have died
-		outcome sluice.Outcome
-		next    string
+		image         string
+		before, after func(*stagetest.Bench) // while callers are waited for, and once tasks have died
+		outcome       sluice.Outcome
+		next          string
 	}{
-		"alone": {func(*stagetest.Bench) {}, sluice.Failed, "sluice rollback"},
-		"another deployment": {func(b *stagetest.Bench) {
-			stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
-				Service: aws.String("web"), TaskDefinition: aws.String("web:1")}))(b)
-		}, sluice.Superseded, ""},
-		"deleted": {func(b *stagetest.Bench) {
-			stagetest.Got(b.ECS.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
-				Service: aws.String("web"), Force: aws.Bool(true)}))(b)
-		}, sluice.Gone, "run sluice deploy to create the service again"},
+		"nothing happens":                   {good, nothing, nil, sluice.Succeeded, ""},
+		"tasks die":                         {dies, nothing, nothing, sluice.Failed, "sluice rollback"},
+		"another deployment":                {good, deploy, nil, sluice.Superseded, ""},
+		"another deployment after a death":  {dies, nothing, deploy, sluice.Superseded, ""},
+		"the service is deleted":            {good, remove, nil, sluice.Gone, "run sluice deploy to create the service again"},
+		"the service is deleted afterwards": {dies, nothing, remove, sluice.Gone, "run sluice deploy to create the service again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stagetest.RunRolling(t, func(b *stagetest.Bench) {
-				id := b.Start(b.RollingFiles("sim/web:v2?crash-after=70s&exit=1", stagetest.Breaker))
+				id := b.Start(b.RollingFiles(c.image, stagetest.Breaker))
 				b.OnStageEnd(1, func() {
 					b.SetRule(0, 0)
 					b.Clock.Go(func() {
-						stagetest.Must(b, b.Clock.Sleep(ctx, 55*time.Second))
+						stagetest.Must(b, b.Clock.Sleep(ctx, 25*time.Second))
+						c.before(b)
+						stagetest.Must(b, b.Clock.Sleep(ctx, 30*time.Second))
 						b.SetRule(100, 0)
-						b.Until("tasks have died", func() bool { return strings.Contains(b.EventLog(), "success needs") })
-						c.do(b)
+						if c.after != nil {
+							b.Until("tasks have died", func() bool { return strings.Contains(b.EventLog(), "success needs") })
+							c.after(b)
+						}
 					})
 				})
 				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
@@ -333,6 +346,39 @@ func TestDeathsAtTheEnd(t *testing.T) {
 					b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 				}
 			})
+		})
+	}
+}
+
+// A rollback that another deployment replaces while its end waits for callers is no rollback to the former version.
+func TestReplacedWhileARollbackEnds(t *testing.T) {
+	ctx := context.Background()
+	for _, replaced := range []bool{false, true} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			id, want := b.Start(b.RollingFiles("sim/web:v2-crash-after-2s", stagetest.Breaker)), sluice.RolledBack
+			b.OnStageEnd(2, func() {
+				b.SetRule(0, 0)
+				b.Clock.Go(func() {
+					stagetest.Must(b, b.Clock.Sleep(ctx, 20*time.Second))
+					if replaced {
+						td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v3")))(b)
+						stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+							Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+					}
+					stagetest.Must(b, b.Clock.Sleep(ctx, 30*time.Second))
+					b.SetRule(100, 0)
+				})
+			})
+			b.AfterWrite("ecs:UpdateService", 40*time.Second, func() {
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+			})
+			end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+			if replaced {
+				want = sluice.Superseded
+			}
+			if end.Outcome != want {
+				b.Errorf("replaced %t: %s: %s\n%s", replaced, end.Outcome, end.Cause, b.EventLog())
+			}
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -32,7 +31,7 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		return end, err
 	}
 	began := s.Clock.Now()
-	sent := began // when live was requested
+	var last ecs.ServiceRead // after callers were waited for
 	for {
 		t, problems, err := readCallers(ctx, s, live)
 		switch {
@@ -47,8 +46,8 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 			if end.Cause, end.Next = d.Cause, d.Next; d.Failed {
 				end.Outcome = sluice.Failed
 			}
-			if end.Outcome == sluice.Succeeded && sent.After(began) {
-				return confirmStable(ctx, s, end, live, sent)
+			if !d.Failed && last.State != nil {
+				return confirmStable(ctx, s, end, live.Serving(), last)
 			}
 			return end, nil
 		}
@@ -58,20 +57,26 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err
 		}
-		sent = s.Clock.Now()
-		later, err := readActive(ctx, s)
+		last.SentAt = s.Clock.Now()
+		last.State, err = readActive(ctx, s)
+		if gone, lost := endingOfLost(err); lost {
+			return gone, nil
+		}
 		if err != nil {
 			return end, err
 		}
-		live = live.Refreshed(later)
+		live = live.Refreshed(last.State)
 	}
 }
 
-// confirmStable replaces a success over tasks that failed while it was waited for callers, if they fail again. live was
-// requested at sent.
-func confirmStable(ctx context.Context, s *step.Step, end Ending, live *ecs.ServiceState, sent time.Time) (Ending,
+// confirmStable replaces an outcome that another actor ended while callers were waited for, and a success over tasks that
+// failed meanwhile, if they fail again. last is the last read.
+func confirmStable(ctx context.Context, s *step.Step, end Ending, revision string, last ecs.ServiceRead) (Ending,
 	error) {
-	unstable, err := rolling.JudgeStable(ctx, s, live, sent)
+	if end.Outcome == sluice.RolledBack && last.State.Serving() == revision {
+		return end, nil
+	}
+	unstable, err := rolling.JudgeStable(ctx, s, revision, last)
 	switch {
 	case errors.Is(err, sluice.ErrNoPermission):
 		return end, nil

@@ -217,3 +217,39 @@ func TestReplacementWhileCallersAreAwaited(t *testing.T) {
 		})
 	}
 }
+
+// Another deployment, or the deletion of the service, while a wait that has seen AWS's success waits for callers.
+func TestReplacedWhileCallersAreAwaited(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		do      func(*bench)
+		outcome sluice.Outcome
+	}{
+		"another deployment": {func(b *bench) { b.deploy("web", b.revision("sim/web:v3")) }, sluice.Superseded},
+		"the service is deleted": {func(b *bench) {
+			got(b.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+				Force: aws.Bool(true)}))(b)
+		}, sluice.Gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on(t, options{}, func(b *bench) {
+				b.balance()
+				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+				b.deploy("web", b.revision("sim/web:v2"))
+				b.clock.Go(func() {
+					b.until("only new tasks run", func() bool { return b.isAlone(2) })
+					b.forward(0, 0)
+					b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+					b.sleep(20 * time.Second)
+					c.do(b)
+					b.sleep(30 * time.Second)
+					b.forward(100, 0)
+				})
+				v := b.wait("web", verdict.Wanted{Revision: "web:2", Timeout: time.Hour})
+				if v.Outcome != c.outcome || v.Revision != "web:2" {
+					t.Errorf("%s of %s: %s\n%s", v.Outcome, v.Revision, v.Detail, b.story())
+				}
+			})
+		})
+	}
+}

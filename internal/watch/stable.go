@@ -6,49 +6,52 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
-// AwaitStable waits until the tasks of the version that serves have been stable, if one of t.Deaths, or of those that
+// AwaitStable waits until the tasks of t.Revision, which serves, have been stable, if one of t.Deaths, or of those that
 // follow, stopped by itself, and for t.Bake. t names the service and the limits; its First is the last read.
 func (w *Watch) AwaitStable(ctx context.Context, t Target, tell func(Update)) (Update, error) {
 	t.IsResolved, t.SkipsTraffic, t.Serving = true, true, true
-	t.Revision = t.First.State.Serving()
 	return w.Wait(ctx, t, tell)
 }
 
-// JudgeStable is AwaitStable after a wait for something else than the tasks: nobody has read their deaths meanwhile. It
-// waits for nothing, and died is false, if none has stopped and none is being replaced.
-func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (last Update, died bool, err error) {
-	s := t.First.State
-	t.Deaths, err = t.serviceClient(w).StoppedOfRevision(ctx, s.Serving())
-	if err != nil || len(t.Deaths) == 0 && s.Running+s.Pending <= s.Desired { // a replacement starts before the task stops
-		return Update{}, false, err
+// JudgeStable is AwaitStable after a wait for something else than the tasks: meanwhile nobody has read whether they died,
+// or whether another deployment replaced them. It waits for nothing, and doubtful is false, if the revision serves, none
+// of its tasks has stopped and none is being replaced.
+func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (end Update, doubtful bool, err error) {
+	if s := t.First.State; s.IsActive() && s.Serving() == t.Revision {
+		t.Deaths, err = t.serviceClient(w).StoppedOfRevision(ctx, t.Revision)
+		if err != nil || len(t.Deaths) == 0 && s.Running+s.Pending <= s.Desired { // a replacement starts before the task stops
+			return Update{}, false, err
+		}
 	}
-	last, err = w.AwaitStable(ctx, t, tell)
-	return last, true, err
+	end, err = w.AwaitStable(ctx, t, tell)
+	return end, true, err
 }
 
-// confirmStable replaces a success by what the tasks did while it was waited for callers. limit is the hard limit; the
-// zero time: there is none.
+// confirmStable replaces a success by what happened to its tasks while callers were waited for. limit is the hard limit;
+// the zero time: there is none.
 func (f *waiter) confirmStable(ctx context.Context, seen Update, limit time.Time) Update {
-	if seen.Verdict.Outcome != sluice.Succeeded || f.denied.stoppedTasks {
+	if seen.Verdict.Outcome != sluice.Succeeded {
 		return seen
 	}
 	t := Target{Cluster: f.target.Cluster, Service: f.target.Service, First: f.lastRead, Wanted: verdict.Wanted{
-		Deadline: f.target.Deadline, FailAfter: f.target.FailAfter, AllowsNoTasks: f.target.AllowsNoTasks}}
+		Revision: seen.Verdict.Revision, Deadline: f.target.Deadline, FailAfter: f.target.FailAfter,
+		AllowsNoTasks: f.target.AllowsNoTasks}}
 	if !limit.IsZero() {
 		t.Timeout = max(limit.Sub(f.now()), time.Second)
 	}
-	last, died, err := f.watch.JudgeStable(ctx, t, func(u Update) {
+	last, doubtful, err := f.watch.JudgeStable(ctx, t, func(u Update) {
 		if u.Verdict.State != verdict.Ended {
 			f.reportChange(seen.judgedAs(u))
 		}
 	})
-	if err != nil {
-		seen.Verdict.Unread = append(seen.Verdict.Unread, "stopped tasks: "+sluice.Inner(err).Error())
+	switch {
+	case err != nil:
+		seen.Verdict.Unread = diagnosis.NoteUnread(seen.Verdict.Unread, "stopped tasks: "+sluice.Inner(err).Error())
 		return seen
-	}
-	if !died {
+	case !doubtful || last.Verdict.Outcome == sluice.Succeeded:
 		return seen
 	}
 	seen = seen.judgedAs(last)

@@ -86,7 +86,7 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.D
 	if err != nil || live.Serving() != revision || live.Desired == 0 {
 		return err
 	}
-	target := stableTarget(s, ecs.ServiceRead{State: live, SentAt: sent})
+	target := stableTarget(s, revision, ecs.ServiceRead{State: live, SentAt: sent})
 	target.Bake, target.Deaths = bake, deaths
 	var last watch.Update
 	err = RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
@@ -100,25 +100,25 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.D
 }
 
 // JudgeStable is AwaitStable after the last stage, when no rule and no share is kept any more: it returns the error that
-// says why the tasks are not stable. sent is when the read of live was sent.
-func JudgeStable(ctx context.Context, s *step.Step, live *ecs.ServiceState, sent time.Time) (judged, err error) {
-	var last watch.Update
-	var died bool
-	target := stableTarget(s, ecs.ServiceRead{State: live, SentAt: sent})
+// says why the revision does not serve with stable tasks. last is the last read.
+func JudgeStable(ctx context.Context, s *step.Step, revision string, last ecs.ServiceRead) (judged, err error) {
+	var end watch.Update
+	doubtful := false
+	target := stableTarget(s, revision, last)
 	err = runUntilStopped(ctx, s, s.CheckInterrupt, func(ctx context.Context) (err error) {
-		last, died, err = watch.New(s.Account, s.Clock).JudgeStable(ctx, target, stableProgress(s))
+		end, doubtful, err = watch.New(s.Account, s.Clock).JudgeStable(ctx, target, stableProgress(s))
 		return err
 	})
-	if err != nil || !died {
+	if err != nil || !doubtful {
 		return nil, err
 	}
-	return EndError(s, live.Serving(), last.Verdict), nil
+	return EndError(s, revision, end.Verdict), nil
 }
 
-// stableTarget is the service whose tasks are to be stable, with the limits of the deployment.
-func stableTarget(s *step.Step, first ecs.ServiceRead) watch.Target {
+// stableTarget is the revision whose tasks are to be stable, with the limits of the deployment.
+func stableTarget(s *step.Step, revision string, first ecs.ServiceRead) watch.Target {
 	return watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, First: first,
-		Wanted: verdict.Wanted{Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s)}}
+		Wanted: verdict.Wanted{Revision: revision, Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s)}}
 }
 
 // stableProgress emits what a wait for stable tasks sees.
