@@ -49,7 +49,7 @@ func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 		Config:      values.Text(of.Get("deploymentConfigName")),
 	}
 	if l.ecspresso != nil && !values.IsGiven(of) {
-		l.app.CodeDeploy = codeDeployOfEcspresso(l.configured("codedeploy"))
+		l.app.CodeDeploy = codeDeployOfEcspresso(l.ecspresso.Root.Get("codedeploy"))
 	}
 	if l.ecspresso != nil && hooks == nil {
 		l.inEcspresso(func(root *definition.Node) { l.fillHooks(root.Get("appspec").Get("Hooks")) })

@@ -59,10 +59,6 @@ func ecspressoKeys() []key {
 // the other formats.
 func (l *loader) fillEcspresso(root *definition.Node) {
 	app := l.app
-	app.Region, app.Cluster = values.Text(root.Get("region")), values.Text(root.Get("cluster"))
-	if app.Region == "" {
-		app.Region, _ = l.evaluator.LookupEnv("AWS_REGION") // a file of --envfile may have it
-	}
 	app.Timeout, app.ProgressDeadline = values.SpanOr(root.Get("timeout"), ecspressoTimeout), defaultProgressTime
 	app.ProgressDeadline = min(app.ProgressDeadline, app.Timeout)
 	app.OnOutsideChange, app.OnOtherTargets = defaultOnOutside, defaultOnTargets
@@ -74,13 +70,9 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 	app.CodeDeploy = codeDeployOfEcspresso(root.Get("codedeploy"))
 	l.fillHooks(root.Get("appspec").Get("Hooks"))
 
-	l.loadPlugins(root.Get("plugins"))
+	l.openLookups(root)
 	l.loadEcspressoDefinitions(root)
-	l.fillCluster(root.Get("cluster"))
-	if app.Cluster == "" {
-		app.Cluster = "default"
-	}
-	l.implyAccess()
+	l.fillEcspressoCluster(root)
 }
 
 func codeDeployOfEcspresso(of *definition.Node) CodeDeploy {

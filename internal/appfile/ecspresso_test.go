@@ -359,8 +359,10 @@ func TestPipelineBesideEcspresso(t *testing.T) {
 	from := environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"})
 	files := ecspressoFiles("ecspresso.yml", ecspressoConfig+"ignore: {tags: [owner]}\ntimeout: 15m\n"+
 		"codedeploy: {application_name: a, deployment_group_name: g}\n")
-	files["sluice.yaml"] = &fstest.MapFile{Data: []byte(besideEcspresso)}
-	for _, name := range []string{".", "sluice.yaml"} {
+	files["ecs-task-def.jsonnet"] = &fstest.MapFile{Data: []byte(strings.Replace(taskInJsonnet, "name: 'web',",
+		"name: 'web', environment: [{name: 'A', value: '$${X}'}],", 1))}
+	for name, key := range map[string]string{".": "ecspresso.yml", "sluice.yaml": "./ecspresso.yml"} {
+		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(besideEcspresso, "ecspresso.yml", key, 1))}
 		app, err := appfile.Load(files, name, from)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -370,6 +372,9 @@ func TestPipelineBesideEcspresso(t *testing.T) {
 			*in.ServiceName != "web" || *in.DesiredCount != 3 || len(app.Pipeline) != 3 || app.Bake != time.Minute ||
 			!app.AutoRollback || app.Timeout != 15*time.Minute || app.Access != sluice.ELB || app.CodeDeploy.Group != "g" {
 			t.Errorf("%s: the application is %+v", name, app)
+		}
+		if value := *app.Task.Input.ContainerDefinitions[0].Environment[0].Value; value != "$${X}" {
+			t.Errorf("%s: the definition has variables: %s", name, value)
 		}
 		if image := *app.Task.Input.ContainerDefinitions[0].Image; image != "web:v2" || len(in.Tags) != 0 ||
 			len(app.Task.Input.Tags) != 1 {

@@ -27,13 +27,15 @@ func (l *loader) openEcspresso(spec, input *definition.Node) {
 		}
 	}
 	switch {
-	case path.Base(key.Text) != key.Text:
+	case path.Dir(path.Clean(key.Text)) != ".":
 		p := l.src.At(key, "ecspresso: %s is not in the folder of this file", key.Text)
 		p.Next = "move sluice.yaml beside the configuration of ecspresso"
 		l.addProblem(p)
 		return
 	case l.from == nil:
-		l.addProblem(l.src.At(key, "only the command line reads files of ecspresso"))
+		p := l.src.At(key, "%v", errOnlyCommandLine)
+		p.Next = "use sluice deploy"
+		l.addProblem(p)
 		return
 	}
 	l.evaluator = l.from
@@ -52,14 +54,19 @@ func (l *loader) openEcspresso(spec, input *definition.Node) {
 		c := &checker{src: config, format: Ecspresso}
 		c.checkObject(root, specShape(Ecspresso), "")
 		l.problems = append(l.problems, c.problems...)
-		if l.app.Region = cmp.Or(l.app.Region, values.Text(root.Get("region"))); l.app.Region == "" {
-			l.app.Region, _ = l.evaluator.LookupEnv("AWS_REGION")
-		}
 		if !values.IsGiven(spec.Get("timeout")) {
 			l.app.Timeout = values.SpanOr(root.Get("timeout"), l.app.Timeout)
 		}
-		l.loadPlugins(root.Get("plugins"))
+		l.openLookups(root)
 	})
+}
+
+// openLookups adds the lookups of a configuration of ecspresso, and sets the Region unless it is known.
+func (l *loader) openLookups(root *definition.Node) {
+	if l.app.Region = cmp.Or(l.app.Region, values.Text(root.Get("region"))); l.app.Region == "" {
+		l.app.Region, _ = l.evaluator.LookupEnv("AWS_REGION") // a file of --envfile may have it
+	}
+	l.loadPlugins(root.Get("plugins"))
 }
 
 // inEcspresso calls do with the configuration of ecspresso: problems are those of that file, and its definitions have
@@ -71,15 +78,8 @@ func (l *loader) inEcspresso(do func(root *definition.Node)) {
 	l.src, l.vars = src, vars
 }
 
-// configured returns a key of the configuration of ecspresso that the file names; nil: there is none.
-func (l *loader) configured(key string) *definition.Node {
-	if l.ecspresso == nil {
-		return nil
-	}
-	return l.ecspresso.Root.Get(key)
-}
-
-// loadEcspressoDefinitions loads the definitions that a configuration of ecspresso names.
+// loadEcspressoDefinitions loads the definitions that a configuration of ecspresso names. The service definition says how
+// callers reach the service, unless the file of sluice does.
 func (l *loader) loadEcspressoDefinitions(root *definition.Node) {
 	if name := root.Get("task_definition"); values.Text(name) != "" {
 		l.loadTask(name, name.Text, "task_definition")
@@ -90,4 +90,13 @@ func (l *loader) loadEcspressoDefinitions(root *definition.Node) {
 		l.app.Notes = append(l.app.Notes, "required_version is about ecspresso, and sluice does not check it")
 	}
 	l.ignoreTags(values.Texts(root.Get("ignore").Get("tags")))
+	if !l.app.AccessGiven {
+		l.implyAccess()
+	}
+}
+
+// fillEcspressoCluster sets the cluster that a configuration of ecspresso or its service definition names.
+func (l *loader) fillEcspressoCluster(root *definition.Node) {
+	l.fillCluster(root.Get("cluster"))
+	l.app.Cluster = cmp.Or(l.app.Cluster, "default")
 }

@@ -13,13 +13,13 @@ type Files struct {
 
 	task, service *evaluatedText
 	serviceName   string
-	vars          definition.Variables // nil: the files have none
 }
 
 // evaluatedText is the text of a definition, and the name under which problems report it.
 type evaluatedText struct {
 	shown string
 	data  []byte
+	vars  definition.Variables // of the file that names it; nil: it has none
 }
 
 // TaskJSON returns the task definition as the request that AWS gets, or nil if the files have none that can be read.
@@ -31,7 +31,7 @@ func (f *Files) TaskJSON() ([]byte, error) {
 	if f.task == nil {
 		return nil, f.Problems
 	}
-	task, problems, err := definition.ReadTask(f.task.shown, f.task.data, f.vars)
+	task, problems, err := definition.ReadTask(f.task.shown, f.task.data, f.task.vars)
 	if err == nil {
 		err = definition.JoinProblems(problems)
 	}
@@ -49,7 +49,7 @@ func (f *Files) ServiceJSON() ([]byte, error) {
 	if f.service == nil {
 		return nil, f.Problems
 	}
-	service, problems, err := definition.ReadService(f.service.shown, f.service.data, f.serviceName, f.vars)
+	service, problems, err := definition.ReadService(f.service.shown, f.service.data, f.serviceName, f.service.vars)
 	if err == nil {
 		err = definition.JoinProblems(problems)
 	}

@@ -1,7 +1,6 @@
 package appfile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,9 +16,7 @@ import (
 // loadDefinitions loads the definition files that input names.
 func (l *loader) loadDefinitions(spec, input *definition.Node) {
 	if l.ecspresso != nil {
-		if l.inEcspresso(l.loadEcspressoDefinitions); !l.app.AccessGiven {
-			l.implyAccess()
-		}
+		l.inEcspresso(l.loadEcspressoDefinitions)
 		return
 	}
 	if values.IsGiven(spec.Get("ecspresso")) {
@@ -150,7 +147,7 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (file string,
 		l.others = append(l.others, err)
 		return "", nil
 	}
-	return file, &evaluatedText{shown, data}
+	return file, &evaluatedText{shown, data, l.vars}
 }
 
 // fillClusterOf sets the cluster of the file, or of the configuration of ecspresso that it names.
@@ -159,8 +156,7 @@ func (l *loader) fillClusterOf(spec *definition.Node) {
 		l.fillCluster(key)
 		return
 	}
-	l.inEcspresso(func(root *definition.Node) { l.fillCluster(root.Get("cluster")) })
-	l.app.Cluster = cmp.Or(l.app.Cluster, "default")
+	l.inEcspresso(l.fillEcspressoCluster)
 }
 
 // fillCluster sets the cluster. The application file and the service definition must name the same

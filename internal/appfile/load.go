@@ -94,7 +94,7 @@ func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*F
 	if locate.IsEcspresso(file, data) {
 		if from == nil {
 			return nil, &sluice.Error{Op: "read the application", Resource: file,
-				Err: errors.New("only the command line reads files of ecspresso"), Next: "use sluice deploy"}
+				Err: errOnlyCommandLine, Next: "use sluice deploy"}
 		}
 		l.evaluator = from
 	}
@@ -126,13 +126,12 @@ func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*F
 	if problems != nil {
 		problems = definition.FlattenErrors(problems)
 	}
-	files := &Files{Application: l.app, Problems: problems, task: l.taskText, service: l.serviceText,
-		serviceName: l.serviceName, vars: l.vars}
-	if l.ecspresso != nil {
-		files.vars = nil // the definitions have ecspresso's templates
-	}
-	return files, nil
+	return &Files{Application: l.app, Problems: problems, task: l.taskText, service: l.serviceText,
+		serviceName: l.serviceName}, nil
 }
+
+// errOnlyCommandLine refuses files that are programs, for callers that evaluate none.
+var errOnlyCommandLine = errors.New("only the command line reads files of ecspresso")
 
 // nextForFolder says what to do about a folder without an application file, or with several.
 func nextForFolder(name string, err error) string {

@@ -93,21 +93,25 @@ func listCandidates(fsys fs.FS, dir string) ([]string, error) {
 	if i := slices.Index(found, "app.pipecd.yaml"); i > 0 {
 		found = slices.Insert(slices.Delete(found, i, i+1), 0, "app.pipecd.yaml")
 	}
-	found = append(found, sluiceFiles(entries)...)
-	for _, name := range found {
-		if data, err := fs.ReadFile(fsys, path.Join(dir, name)); err == nil && namesEcspresso.Match(data) {
-			return found, nil
-		}
-	}
+	own := sluiceFiles(entries)
+	found = append(found, own...)
 	for _, name := range ecspressoFiles() {
 		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == name }) {
+			if slices.ContainsFunc(own, func(file string) bool { return readsEcspresso(fsys, path.Join(dir, file)) }) {
+				return found, nil
+			}
 			return append(found, name), nil
 		}
 	}
 	return found, nil
 }
 
-// isFile reports whether a name is a file and not a folder.
+// readsEcspresso reports whether a sluice.yaml names a configuration of ecspresso, which is no application then.
+func readsEcspresso(fsys fs.FS, file string) bool {
+	data, err := fs.ReadFile(fsys, file)
+	return err == nil && namesEcspresso.Match(data)
+}
+
 // sluiceFiles returns sluice.yaml, or without it the files of environments, such as sluice.prod.yaml.
 func sluiceFiles(entries []fs.DirEntry) (found []string) {
 	for _, e := range entries {
@@ -122,6 +126,7 @@ func sluiceFiles(entries []fs.DirEntry) (found []string) {
 	return found
 }
 
+// isFile reports whether a name is a file and not a folder.
 func isFile(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)
 	return err == nil && !info.IsDir()
@@ -149,7 +154,7 @@ func ecspressoFiles() []string {
 var ecspressoKey = regexp.MustCompile(
 	`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
 
-// namesEcspresso matches a sluice.yaml that names a configuration of ecspresso, also in one of its environments.
+// namesEcspresso matches the key ecspresso of a sluice.yaml, also in one of its environments.
 var namesEcspresso = regexp.MustCompile(`(?m)^[ \t]*["']?ecspresso["']?[ \t]*:`)
 
 // IsEcspresso reports whether a file is a configuration of ecspresso, by its name or by its keys.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -283,8 +284,7 @@ func TestRemovedTagOfScalingIsWrittenAgain(t *testing.T) {
 				was, tag, again := b.ScalableTargets(), "", ""
 				b.AfterWrite("ecs:CreateTaskSet", time.Second, func() {
 					tag = serviceTag(b, plan.ScalingTag)
-					stagetest.Got(b.ECS.UntagResource(context.Background(), &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
-						TagKeys: c.keys}))(b)
+					untagService(b, c.keys...)
 				})
 				b.AfterWrite("elasticloadbalancing:ModifyListener", time.Second, func() {
 					again = serviceTag(b, plan.ScalingTag)
@@ -305,30 +305,28 @@ func TestRemovedTagOfScalingIsWrittenAgain(t *testing.T) {
 // Somebody took the claim's tag away: nobody holds the service, and scaling is
 // given back all the same.
 func TestScalingIsGivenBackWithoutAClaim(t *testing.T) {
-	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
-		ctx := context.Background()
-		b.Scalable(2, 8, stagetest.PartlySuspended)
-		was := b.ScalableTargets()
-		id := b.Start(b.Files("sim/web:v2", stagetest.SuspendsScaling+stagetest.PipelineHeldAfter(2)))
-		b.Clock.Go(func() {
-			b.Until("it waits", func() bool {
-				return stagetest.Got(b.Journal.Deployment(ctx,
-					id))(b).State == journal.Waiting
-			})
-			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
-				TagKeys: []string{plan.ClaimTag}}))(b)
-			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
-		})
-		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
-			b.Fatalf("%s: %s", end.Outcome, end.Cause)
-		}
-		b.ExpectScalingAsBefore(was)
-	})
+	abortAfter(t, func(b *stagetest.Bench) { untagService(b, plan.ClaimTag) })
 }
 
-// Another deployment took the claim, promoted a version, gave auto scaling back and removed its note. Nothing is left to do: without a claim
-// sluice writes only what differs.
+// Another deployment took the claim, promoted a version, gave auto scaling back and removed its note. Nothing is left to
+// do: without a claim sluice writes only what differs.
 func TestScalingThatSomebodyElseGaveBack(t *testing.T) {
+	calls := abortAfter(t, func(b *stagetest.Bench) {
+		b.PromoteAnother("slc-other/3 ECS_PRIMARY_ROLLOUT/create task set")
+		b.Scalable(2, 8, stagetest.PartlySuspended)
+		untagService(b, plan.ClaimTag, plan.ScalingTag)
+	})
+	for _, c := range calls {
+		if c.Write {
+			t.Errorf("it wrote %s", c.Operation)
+		}
+	}
+}
+
+// abortAfter aborts a deployment that has suspended auto scaling, after others did something while it waited. It requires
+// that auto scaling is as before, and returns the calls that followed.
+func abortAfter(t *testing.T, do func(*stagetest.Bench)) (calls []account.Call) {
+	t.Helper()
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		b.Scalable(2, 8, stagetest.PartlySuspended)
@@ -338,10 +336,7 @@ func TestScalingThatSomebodyElseGaveBack(t *testing.T) {
 			b.Until("it waits", func() bool {
 				return stagetest.Got(b.Journal.Deployment(ctx, id))(b).State == journal.Waiting
 			})
-			b.PromoteAnother("slc-other/3 ECS_PRIMARY_ROLLOUT/create task set")
-			b.Scalable(2, 8, stagetest.PartlySuspended)
-			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
-				TagKeys: []string{plan.ClaimTag, plan.ScalingTag}}))(b)
+			do(b)
 			b.Calls = nil
 			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		})
@@ -349,12 +344,16 @@ func TestScalingThatSomebodyElseGaveBack(t *testing.T) {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
 		}
 		b.ExpectScalingAsBefore(was)
-		for _, c := range b.Calls {
-			if c.Write {
-				b.Errorf("it wrote %s\n%s", c.Operation, b.EventLog())
-			}
-		}
+		calls = b.Calls
 	})
+	return calls
+}
+
+// untagService removes tags of the service.
+func untagService(b *stagetest.Bench, keys ...string) {
+	b.Helper()
+	stagetest.Got(b.ECS.UntagResource(context.Background(), &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
+		TagKeys: keys}))(b)
 }
 
 // Another deployment suspends auto scaling after the service was read and before auto scaling is. Its tag is read again,
