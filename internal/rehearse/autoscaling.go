@@ -21,7 +21,7 @@ type ScalingChecks struct {
 	initial    string    // the scalable targets at the start
 	expected   string    // the scalable targets, as they must be at the end
 	beforeRace string    // expected before a change during sluice's write, or that its last read may not show
-	acceptedAt time.Time // of that change; zero: it was during a write, which overwrote it
+	acceptedAt time.Time // of that change, until the next write; zero: a write has overwritten it, or has seen it
 	isWriting  bool      // sluice is writing a scalable target
 }
 
@@ -31,10 +31,13 @@ const oldestRead = 10 * time.Second
 // beginWrite records that sluice makes a write. A change of another actor long before it is shown by reads, unless an
 // earlier write overwrote it.
 func (c *ScalingChecks) beginWrite(operation string) {
-	if c.isWriting = operation == scalingWrite; c.isWriting && !c.acceptedAt.IsZero() &&
-		c.env.Clock.Now().Sub(c.acceptedAt) > oldestRead {
+	if c.isWriting = operation == scalingWrite; !c.isWriting || c.acceptedAt.IsZero() {
+		return
+	}
+	if c.env.Clock.Now().Sub(c.acceptedAt) > oldestRead {
 		c.beforeRace = ""
 	}
+	c.acceptedAt = time.Time{} // the first write decides whether the change is overwritten
 }
 
 // scalingOf returns the scalable targets as text.

@@ -13,6 +13,10 @@ import (
 // and a second poll 6 s later must confirm the change.
 const MaxNoticeDelay = 45 * time.Second
 
+// maxLostRuleDelay is how long it may stay undetected in a deployment that steers no rule: they are read every two
+// minutes, and two polls are at most 20 s apart.
+const maxLostRuleDelay = 145 * time.Second
+
 // externalChangePattern matches the texts of events that report an external change.
 var externalChangePattern = regexp.MustCompile(`onOutsideChange|external (change|edit)|another (process|person|actor)`)
 
@@ -28,15 +32,19 @@ func ReportsExternalChange(e sluice.Envelope) bool {
 	return externalChangePattern.Match(e.Data)
 }
 
-// recordRuleDrift records when another actor set a rule to weights that it never had. With ECS's own strategies ECS sets
-// them, and the end of the deployment shows whether callers get the version.
+// recordRuleDrift records when another actor set a rule to weights that it never had, or in a deployment that steers no
+// rule, to none of the service. With ECS's own strategies ECS sets them, and the end of the deployment shows whether
+// callers get the version.
 func (c *ruleChecks) recordRuleDrift(r *world.Rule, now [2]int32) {
+	of := c.env.Case
 	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
-	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && c.env.Case.IsAttentive() && !c.rollsBack &&
-		c.env.Case.World.Strategy.Kind == "" &&
-		!(sum == 0 && c.env.Case.World.UsesCodeDeploy()) { // a rule that is gone: only the end of the deployment reads it
-		c.ruleDriftAt = c.env.Clock.Now()
+	sum := now[0] + now[1]
+	if sum == 100 || sum == first[0]+first[1] || !of.IsAttentive() || c.rollsBack || of.World.Strategy.Kind != "" ||
+		of.IsRollingSync() && sum > 0 ||
+		sum == 0 && of.World.UsesCodeDeploy() { // a rule that is gone: only the end of the deployment reads it
+		return
 	}
+	c.ruleDriftAt = c.env.Clock.Now()
 }
 
 // checkDriftNoticed checks that sluice reports an external change at the next poll, in any stage or
@@ -48,7 +56,11 @@ func (c *ruleChecks) checkDriftNoticed(e sluice.Envelope) {
 	if c.ruleDriftAt.IsZero() {
 		return
 	}
-	if late := e.At.Sub(c.ruleDriftAt); late > MaxNoticeDelay {
+	limit := MaxNoticeDelay
+	if c.env.Case.IsRollingSync() {
+		limit = maxLostRuleDelay
+	}
+	if late := e.At.Sub(c.ruleDriftAt); late > limit {
 		c.report.AddViolation("P6", "an external change of a rule was not detected for %s, in %s", late, e.Stage)
 		c.ruleDriftAt = time.Time{}
 	}

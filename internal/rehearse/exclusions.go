@@ -110,6 +110,11 @@ func (c Case) IsAttentive() bool {
 		c.After == ""
 }
 
+// IsRollingSync reports whether ECS rolls the service, and no stage steers its rules.
+func (c Case) IsRollingSync() bool {
+	return c.World.Controller == "ECS" && !c.HasCanaryService()
+}
+
 // canScale reports whether the desired count may change during a deployment: auto scaling is
 // active, or it is restored in between.
 func (c Case) canScale() bool {

@@ -145,7 +145,7 @@ func runWithTimeout(ctx context.Context, s *step.Step, run func(context.Context)
 func stageFunc(s *step.Step) (func(context.Context) error, error) {
 	switch s.Stage.Name {
 	case plan.StageScaling:
-		return func(ctx context.Context) error { return begin.ScaleOnly(ctx, s) }, nil
+		return func(ctx context.Context) error { return scaleOnly(ctx, s) }, nil
 	case appfile.StageSync:
 		return func(ctx context.Context) error { return codeOf(s.Plan.Mode()).sync(ctx, s) }, nil
 	case appfile.StageCanaryRollout:

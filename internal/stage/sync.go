@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
@@ -31,4 +32,14 @@ func syncService(ctx context.Context, s *step.Step) error {
 		return err
 	}
 	return capacity.AwaitHealthy(ctx, s, primary, 0)
+}
+
+// scaleOnly is the stage of a plan that changes auto scaling only. A deployment of the revision that another process or
+// person left in progress decides about the outcome: the revision of the files does not serve before it ends.
+func scaleOnly(ctx context.Context, s *step.Step) error {
+	live, err := begin.Stage(ctx, s)
+	if err != nil || !live.DeploymentInProgress() {
+		return err
+	}
+	return rolling.AwaitStable(ctx, s, live.Serving(), 0, nil)
 }

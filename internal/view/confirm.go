@@ -60,6 +60,7 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 // lacks returns what a restored version still lacks, for users; empty: nothing.
 func (c *Confirmation) lacks(t Traffic, tasks Tasks) string {
 	targets := t.MostTargets() - c.Others
+	draining := t.draining()
 	switch {
 	case !c.IsRollback:
 		return ""
@@ -67,6 +68,8 @@ func (c *Confirmation) lacks(t Traffic, tasks Tasks) string {
 		return fmt.Sprintf("%d of %d tasks run", tasks.Running, tasks.Desired)
 	case targets > tasks.Running:
 		return fmt.Sprintf("%d targets get requests, and %d tasks run", targets, tasks.Running)
+	case draining > 0 && t.HasNodes(): // tasks of the restored version ended, and ECS has replaced them
+		return fmt.Sprintf("%d targets drain, and nodes of the load balancer may still send them requests", draining)
 	}
 	return ""
 }

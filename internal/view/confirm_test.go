@@ -117,3 +117,32 @@ func TestDecideWithNodes(t *testing.T) {
 		t.Errorf("nothing lacked: %+v", d)
 	}
 }
+
+// Tasks that ended during a rollback may already be replaced. Nodes of a Network Load Balancer send requests to their
+// targets for up to a minute; an Application Load Balancer does not.
+func TestDecideWithDrainingTargets(t *testing.T) {
+	for name, c := range map[string]struct {
+		protocol string
+		rollback bool
+		share    int // of the group with the draining targets
+		waits    bool
+	}{
+		"nodes":                             {"TCP", true, 100, true},
+		"the group gets no requests":        {"TCP", true, 0, false},
+		"no nodes":                          {"", true, 100, false},
+		"a success: its tasks were watched": {"TCP", false, 100, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rule("1", to(blue, c.share), to(green, 100-c.share))
+			r.Protocol = c.protocol
+			now := traffic(4, 4, Scope{}, r)
+			now.Groups[0].Draining = 2
+			confirm := Confirmation{IsRollback: c.rollback}
+			for waited, waits := range map[time.Duration]bool{0: c.waits, ConfirmGrace - 1: c.waits, ConfirmGrace: false} {
+				if d := confirm.Decide(now, nil, Tasks{4, 4}, waited); (d.Wait != "") != waits || d.Failed {
+					t.Errorf("after %s: %+v, want to wait: %v", waited, d, waits)
+				}
+			}
+		})
+	}
+}

@@ -68,6 +68,8 @@ type Group struct {
 	Targets int    `json:"targets"` // without draining ones
 	// Unhealthy counts targets whose health checks fail. Those that just started are not among them.
 	Unhealthy int `json:"unhealthy,omitempty"`
+	// Draining counts targets that were deregistered. The nodes of a Network Load Balancer may still send them requests.
+	Draining int `json:"draining,omitempty"`
 }
 
 // Route is a production rule, or the default action of a listener.
@@ -193,6 +195,16 @@ func (t Traffic) FollowsLate() bool { return t.HasNodes() || t.Name != nil && t.
 // itself, within a minute.
 func (t Traffic) HasNodes() bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { return r.Protocol != "" })
+}
+
+// draining counts the draining targets of the groups with weight.
+func (t Traffic) draining() (count int) {
+	for _, g := range t.Groups {
+		if t.HasWeight(g.ARN) {
+			count += g.Draining
+		}
+	}
+	return count
 }
 
 // MostTargets returns the greatest number of targets in one of the groups with weight.

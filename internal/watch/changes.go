@@ -9,6 +9,7 @@ import (
 // nothing.
 type Changes struct {
 	detail   string
+	lost     string
 	counts   map[string]int // of causes
 	logs     map[string]bool
 	unread   int
@@ -31,7 +32,17 @@ func (t *Changes) Events(s Update) []sluice.Event {
 		all = append(all, sluice.Waiting{For: s.Target.Name(), Detail: s.Verdict.Detail})
 	}
 	t.detail = s.Verdict.Detail
+	if s.LostRules != t.lost && s.LostRules != "" {
+		all = append(all, s.WaitsForCallers())
+	}
+	t.lost = s.LostRules
 	return all
+}
+
+// WaitsForCallers returns the event for s.LostRules: the deployment goes on, and cannot succeed before callers reach the
+// service again.
+func (s Update) WaitsForCallers() sluice.Waiting {
+	return sluice.Waiting{For: "callers to reach " + s.Verdict.Revision, Detail: s.LostRules}
 }
 
 // failureEvents returns the causes whose count has grown, and the logs that were not returned before.

@@ -57,6 +57,7 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 			return f.runCodeDeploy(ctx, reading)
 		case err == nil:
 			f.readTrafficBefore(reading, "")
+			f.readLostRules(reading)
 			due = seen.At.Add(seen.Verdict.NextPoll)
 		case isPermanent(err), isExhausted(ctx, err), !f.hasAnswer && account.Unsent(err):
 			return seen, err
@@ -122,8 +123,12 @@ func (f *waiter) readByName(ctx context.Context, name string, due time.Time) (*v
 func (f *waiter) now() time.Time { return f.watch.clock.Now() }
 
 func (f *waiter) newUpdate(v verdict.Verdict) Update {
-	return Update{Target: f.target, At: f.now(), Service: f.lastService, Read: f.lastRead, Record: f.judge.Record(),
+	u := Update{Target: f.target, At: f.now(), Service: f.lastService, Read: f.lastRead, Record: f.judge.Record(),
 		Verdict: v}
+	if v.State == verdict.Progressing {
+		u.LostRules = f.before.lost
+	}
+	return u
 }
 
 // timeOut ends the wait at its limit without another poll.
@@ -143,7 +148,7 @@ func (f *waiter) timeOut(err error) Update {
 func (f *waiter) reportChange(s Update) {
 	var b strings.Builder
 	v := s.Verdict
-	fmt.Fprintln(&b, v.State, v.Outcome, v.Detail, v.Unread)
+	fmt.Fprintln(&b, v.State, v.Outcome, v.Detail, v.Unread, s.LostRules)
 	for _, l := range v.Logs {
 		fmt.Fprintln(&b, l.Task, len(l.Lines))
 	}

@@ -16,7 +16,15 @@ import (
 type trafficBefore struct {
 	traffic view.Traffic
 	isTried bool
+
+	readAt time.Time // when the rules were read last, or the wait began
+	lost   string    // the rules that sent requests to the service then, and do not any more
 }
+
+const (
+	lostRulesInterval = 2 * time.Minute  // between two reads of the rules while a deployment is in progress
+	lostRulesLimit    = 10 * time.Second // of network time for such a read, which delays the next poll
+)
 
 // readTrafficBefore reads, once, where callers are sent while the deployment has not ended. It leaves out what cannot be
 // read.
@@ -29,6 +37,29 @@ func (f *waiter) readTrafficBefore(ctx context.Context, listener string) {
 	t, err := alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, view.Traffic{})
 	if err == nil {
 		f.before.traffic = t
+	}
+}
+
+// readLostRules reads the rules again, and tells of those by which callers reached the service before the deployment and
+// do not any more: another process or person changed them. ECS shifts the requests of a strategy of its own, so its rules
+// are not read. What cannot be read is left out.
+func (f *waiter) readLostRules(ctx context.Context) {
+	now := f.now()
+	if f.before.readAt.IsZero() {
+		f.before.readAt = now
+	}
+	scope := f.trafficScope(f.lastRead.State, "")
+	if now.Sub(f.before.readAt) < lostRulesInterval || !f.before.traffic.IsRead() || scope.IsEmpty() ||
+		f.lastService.IsNative() {
+		return
+	}
+	f.before.readAt = now
+	ctx, cancel := f.watch.clock.WithTimeout(ctx, f.watch.clock.NetworkTime(lostRulesLimit))
+	defer cancel()
+	t, err := alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, f.before.traffic)
+	if err == nil {
+		f.before.lost = view.Texts(t.LostSince(f.before.traffic))
+		f.reportChange(f.newUpdate(f.lastVerdict))
 	}
 }
 

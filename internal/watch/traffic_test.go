@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // forwardServed is forward to another service, whose target has not failed its health checks yet.
@@ -131,6 +132,45 @@ func TestRuleThatComesBack(t *testing.T) {
 		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
 		if !strings.Contains(b.story(), "waiting for callers: default rule of port 80 sends no requests") {
 			t.Error(b.story())
+		}
+	})
+}
+
+// A rule that does not send requests to the service any more is told while the tasks bake. It sends them again before the
+// end, which decides.
+func TestLostRuleIsToldDuringTheBake(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.balance()
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+		b.deploy("web", b.revision("sim/web:v2"))
+		var lost time.Time
+		b.clock.Go(func() {
+			b.until("only new tasks run", func() bool { return b.isAlone(2) && len(b.service("web").Deployments) == 1 })
+			b.sleep(3 * time.Minute)
+			lost = b.clock.Now()
+			b.forwardServed(0, 100)
+			b.sleep(3 * time.Minute)
+			b.forward(100, 0)
+		})
+		var told []string
+		var changes watch.Changes
+		end, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web",
+			Wanted: verdict.Wanted{Timeout: time.Hour, Bake: 20 * time.Minute}}, func(u watch.Update) {
+			for _, e := range changes.Events(u) {
+				if w, ok := e.(sluice.Waiting); ok && strings.HasPrefix(w.For, "callers") {
+					told = append(told, w.For+": "+w.Detail)
+					if late := u.At.Sub(lost); late > 145*time.Second {
+						t.Errorf("told after %s", late)
+					}
+				}
+			}
+		})
+		must(t, err)
+		b.ends(end.Verdict, sluice.Succeeded, "", "")
+		want := "callers to reach web:2: default rule of port 80 sends no requests to the service any more: it forwards to " +
+			"web 0, other 100"
+		if len(told) != 1 || told[0] != want {
+			t.Errorf("told %q, want once %q", told, want)
 		}
 	})
 }

@@ -54,6 +54,9 @@ type Target struct {
 	Scope view.Scope
 	// SkipsTraffic says that the caller itself confirms where requests go.
 	SkipsTraffic bool
+	// Before is where callers were sent before the deployment, as the caller has read it. Updates tell which of its rules
+	// do not send them to the service any more.
+	Before view.Traffic
 	// IsResolved says that Revision is the full name of a registered, ACTIVE task definition.
 	IsResolved bool
 }
@@ -77,6 +80,8 @@ type Update struct {
 	Read    ecs.ServiceRead  // the read that Service is taken from
 	Record  *verdict.Record  // of the service deployment that is followed; nil: not read
 	Verdict verdict.Verdict
+	// LostRules says which rules sent requests to the service before a deployment in progress, and do not any more.
+	LostRules string
 
 	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
 	Code       *verdict.CodeDeployment
@@ -174,7 +179,8 @@ func (w *Watch) newWaiter(ctx context.Context, t Target, tell func(Update)) (*wa
 	if t.Service == "" && !t.isCodeDeploy() {
 		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}
 	}
-	f := &waiter{watch: w, target: t, given: given, first: t.First, readers: w.readersOf(t.Cluster), report: tell}
+	f := &waiter{watch: w, target: t, given: given, first: t.First, readers: w.readersOf(t.Cluster), report: tell,
+		before: trafficBefore{traffic: t.Before}}
 	if err := f.resolveRevision(ctx); err != nil {
 		return nil, err
 	}

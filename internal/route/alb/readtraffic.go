@@ -184,6 +184,8 @@ func countTargets(arn string, targets []sluice.Target) view.Group {
 			g.Targets++
 		}
 		switch t.State {
+		case "draining":
+			g.Draining++
 		case "healthy":
 			g.Healthy++
 		case "unhealthy":

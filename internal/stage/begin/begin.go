@@ -16,12 +16,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// ScaleOnly is the stage of a plan that changes auto scaling only.
-func ScaleOnly(ctx context.Context, s *step.Step) error {
-	_, err := Stage(ctx, s)
-	return err
-}
-
 // SuspendAgain overrides auto scaling again that was restored when the process ended, for the
 // stages that only wait. It makes no call if the override is in place.
 func SuspendScalingAgain(ctx context.Context, s *step.Step) error {

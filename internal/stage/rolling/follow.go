@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/view"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -25,8 +26,8 @@ import (
 func followDeployment(ctx context.Context, s *step.Step, revision, deployment string, after step.WriteProof) error {
 	w := watch.New(s.Account, s.Clock)
 	now := s.Clock.Now()
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, SkipsTraffic: true,
-		First: s.Reads.FindService(now), IsResolved: true,
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, SkipsTraffic: true, Before: callersBefore(s),
+		Scope: s.Plan.Scope, First: s.Reads.FindService(now), IsResolved: true,
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
 			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
 			AllowsNoTasks: WantsNoTasks(s)}}
@@ -117,8 +118,18 @@ func JudgeStable(ctx context.Context, s *step.Step, revision string, last ecs.Se
 
 // stableTarget is the revision whose tasks are to be stable, with the limits of the deployment.
 func stableTarget(s *step.Step, revision string, first ecs.ServiceRead) watch.Target {
-	return watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, First: first,
+	return watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, First: first, Before: callersBefore(s),
+		Scope:  s.Plan.Scope,
 		Wanted: verdict.Wanted{Revision: revision, Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s)}}
+}
+
+// callersBefore returns where callers were sent before the deployment, to be compared while ECS rolls it. It is the zero
+// value if the stages compare the rules themselves, and in a rollback, which keeps what it finds.
+func callersBefore(s *step.Step) (before view.Traffic) {
+	if s.IsRollback() || s.Plan.Mode().HasVariants() {
+		return before
+	}
+	return s.Plan.Callers
 }
 
 // stableProgress emits what a wait for stable tasks sees.
@@ -292,6 +303,9 @@ func emitWaiting(s *step.Step, update watch.Update) {
 	if what != "" && update.Verdict.State == verdict.Progressing && what != s.Emitted.Progress {
 		s.Emitted.Progress = what
 		s.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
+	}
+	if update.LostRules != "" && s.IsFirstTime(update.LostRules) {
+		s.Host.Emit(update.WaitsForCallers())
 	}
 }
 

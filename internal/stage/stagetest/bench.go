@@ -330,6 +330,7 @@ func (b *Bench) Plan(files fstest.MapFS, o mode.Options) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	app.Scaling = app.Scaling.With(o.Scaling)
 	live, err := survey.ReadInputs(context.Background(), b.Account, b.Clock, app)
 	if err != nil {
 		return nil, err
