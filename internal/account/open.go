@@ -102,6 +102,10 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 	if role := roleAccount(c.AssumeRole); role != "" {
 		who = "account " + role
 	}
+	if shared.HTTPClient == nil {
+		shared.HTTPClient = awshttp.NewBuildableClient()
+	}
+	shared.HTTPClient = sentBodies{shared.HTTPClient}
 	b := clientBuilder{
 		shared:       shared,
 		http:         shared.HTTPClient,
@@ -110,9 +114,6 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region,
 			onCall: c.OnCall, onBegin: c.OnBegin, credentials: shared.Credentials, profile: profileOf(shared),
 			silence: &silence{}, onSilence: c.OnSilence},
-	}
-	if b.http == nil {
-		b.http = awshttp.NewBuildableClient()
 	}
 	if c.AssumeRole != "" && c.TokenFile == "" {
 		b.useRole(&role{arn: c.AssumeRole, session: c.sessionName(c.AssumeRole), clock: c.Clock, sts: b.newSTS()})
