@@ -187,6 +187,9 @@ func (f *simulation) hasJobExcuse() bool {
 	// a later process may see it run
 	late := f.parseOptions(f.env.Case.Job.Does).StartDelay > progressDeadline(*f.env.Case) &&
 		(f.env.Case.RestartDelay > 0 || f.rehearsal.Deployment.WasPaused)
+	// the time without a process counts for the timeout of the stage
+	away := f.env.Case.RestartDelay * time.Duration(len(f.env.Case.Kills))
+	late = late || away > 0 && away+f.parseOptions(f.env.Case.Job.Does).CrashAfter > jobTimeout
 	return late || f.lacksTaskResults() || f.endTogether() || f.env.Case.HasIntervention(rehearse.Abort) ||
 		f.env.Case.HasIntervention(rehearse.Rollback) ||
 		f.env.Case.HasIntervention(rehearse.StopTask) ||
