@@ -21,10 +21,12 @@ type Envelope struct {
 	At         time.Time `json:"at"`
 	Deployment string    `json:"deployment"`
 	// name of the application; the journal does not store it
-	Application string          `json:"application,omitempty"`
-	Stage       string          `json:"stage,omitempty"` // "2 ECS_TRAFFIC_ROUTING"; empty outside stages
-	Kind        string          `json:"kind"`
-	Data        json.RawMessage `json:"data"`
+	Application string `json:"application,omitempty"`
+	// family:revision that the deployment deploys, once it is known; the journal does not store it
+	Revision string          `json:"revision,omitempty"`
+	Stage    string          `json:"stage,omitempty"` // "2 ECS_TRAFFIC_ROUTING"; empty outside stages
+	Kind     string          `json:"kind"`
+	Data     json.RawMessage `json:"data"`
 }
 
 // Event is a typed event of a deployment. It is emitted when something changed, not at each poll.

@@ -20,9 +20,9 @@ type GateRead struct {
 	// Evidence grows while the canary is worse; the gate is bad when it reaches Needed.
 	Evidence float64 `json:"evidence,omitempty"`
 	Needed   float64 `json:"needed,omitempty"`
-	// Left is the estimated time until the gate is decided, in nanoseconds; 0: unknown.
-	Left   time.Duration `json:"left,omitempty"`
-	Detail string        `json:"detail,omitempty"` // of gates that count nothing: the values, and the range
+	// Left is the estimated time until the gate is decided; 0: unknown.
+	Left   Duration `json:"left,omitzero"`
+	Detail string   `json:"detail,omitempty"` // of gates that count nothing: the values, and the range
 	// DryRun: a bad verdict is reported and does not end the deployment.
 	DryRun   bool   `json:"dryRun,omitempty"`
 	Problem  string `json:"problem,omitempty"`  // why the last reading has no value
@@ -112,7 +112,7 @@ func (e GateRead) ending() string {
 	case e.Verdict != GateUndecided:
 		return string(e.Verdict)
 	case e.Left > 0:
-		return "about " + approximateTime(e.Left) + " to decide"
+		return "about " + approximateTime(time.Duration(e.Left)) + " to decide"
 	}
 	return "undecided"
 }

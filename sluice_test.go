@@ -115,7 +115,7 @@ func TestEventsSurviveTheEnvelope(t *testing.T) {
 		RequestsCounted{From: time.Unix(60, 0).UTC(), To: time.Unix(120, 0).UTC(),
 			Primary: &RequestCount{Requests: 9, Errors: 1}, Canary: &RequestCount{}},
 		GateRead{Gate: "errors", Verdict: GateUndecided, Canary: &GateCount{Bad: 4, All: 612}, Odds: 4, Evidence: 37,
-			Needed: 100, Left: 3 * time.Minute},
+			Needed: 100, Left: Duration(3 * time.Minute)},
 	}
 	if len(events) != len(eventKinds) {
 		t.Errorf("%d events are tried, %d kinds exist", len(events), len(eventKinds))

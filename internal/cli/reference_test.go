@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
+	"github.com/sluice-ecs/sluice/internal/eventschema"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
@@ -33,6 +34,7 @@ func TestReference(t *testing.T) {
 	} {
 		t.Run(page, func(t *testing.T) { goldentest.CheckPage(t, "docs/reference/"+page, blocks) })
 	}
+	goldentest.CheckFile(t, "docs/reference/events.schema.json", string(eventschema.Schema()))
 }
 
 func keyTable(of appfile.Treatment) string {

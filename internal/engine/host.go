@@ -161,17 +161,8 @@ func (e *Engine) ContinueCodeDeploy(ctx context.Context, id string) (continued b
 
 var _ stage.Host = (*host)(nil)
 
-// Triggers of a deployment: a person at a terminal, or a CI job. Journals and events keep these
-// values; [TriggerText] is for people.
+// Triggers of a deployment: a person at a terminal, or a CI job.
 const (
-	TriggerManual = "by hand"
+	TriggerManual = "manual"
 	TriggerCI     = "CI"
 )
-
-// TriggerText returns a trigger in words for people.
-func TriggerText(trigger string) string {
-	if trigger == TriggerManual {
-		return "manual"
-	}
-	return trigger
-}

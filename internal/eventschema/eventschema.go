@@ -44,6 +44,9 @@ func schemaOf(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[sluice.Duration]():
+		return object{"type": "object", "properties": object{"text": object{"type": "string"},
+			"seconds": object{"type": "number"}}, "required": []string{"text", "seconds"}, "additionalProperties": false}
 	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[json.Marshaler]():
 		return object{}
 	case t.Kind() != reflect.Struct && t.Implements(reflect.TypeFor[json.Marshaler]()):

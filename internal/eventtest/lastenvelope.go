@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/eventschema"
 )
 
-// LastEnvelope returns the last line of a text, and fails if it is not the JSON of e.
+// LastEnvelope returns the last line of a text, and fails if it is not the JSON of e, or if the schema of events does not
+// allow it.
 func LastEnvelope(t *testing.T, text string, e sluice.Envelope) string {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -18,6 +20,13 @@ func LastEnvelope(t *testing.T, text string, e sluice.Envelope) string {
 	if err := json.Unmarshal([]byte(last), &got); err != nil || got.Kind != e.Kind || !bytes.Equal(got.Data, e.Data) {
 		t.Errorf("event %s is printed as %s, %v", e.Kind, last, err)
 		return ""
+	}
+	checker, err := eventschema.NewChecker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checker.Check([]byte(last)); err != nil {
+		t.Errorf("event %s is printed as %s: %v", e.Kind, last, err)
 	}
 	return last
 }

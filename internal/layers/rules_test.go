@@ -142,7 +142,8 @@ var layerTable = []layerRow{
 		also: []string{"internal/rehearse", "internal/rehearse/shape"}},
 
 	{pkg: "internal/cli/report", layer: 5, below: []int{1, 0}, free: true},
-	{pkg: "internal/cli/show", layer: 5, below: []int{1, 0}, free: true, also: []string{"internal/engine"}},
+	{pkg: "internal/cli/show", layer: 5, below: []int{1, 0}, free: true,
+		libs: []string{"github.com/go-json-experiment/json"}},
 	{pkg: "internal/cli/session", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"internal/cli/show", "internal/cli/report"}},
 	{pkg: "internal/cli/inspect", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
@@ -171,7 +172,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"internal/parent"}},
 	{pkg: "internal/terraform", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
-	{pkg: "internal/eventtest", layer: 0}, // tests of front ends run it
+	{pkg: "internal/eventtest", layer: 1, below: []int{0}, also: []string{"internal/eventschema"}}, // tests of front ends run it
 	{pkg: "internal/layers", layer: 5, free: true},
 	{pkg: "internal/mutants", layer: 5, free: true},
 

@@ -2,12 +2,12 @@ package definitions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
@@ -61,7 +61,7 @@ func (p *program) runRegister(ctx context.Context, path string, images *session.
 		}
 	}
 	if p.Flags.Output == session.JSON {
-		return json.NewEncoder(p.Env.Out).Encode(map[string]any{"revision": rev.Name, "arn": rev.ARN,
+		return show.WriteJSON(p.Env.Out, map[string]any{"revision": rev.Name, "arn": rev.ARN,
 			"registered": registered})
 	}
 	text := "registered " + rev.Name

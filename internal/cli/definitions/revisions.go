@@ -2,7 +2,6 @@ package definitions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -68,7 +67,7 @@ func (p *program) runRevisions(ctx context.Context, path, of string) error {
 	if p.Flags.Output == session.JSON {
 		for _, rev := range all {
 			e := revisionEntry{Revision: rev.Name, ARN: rev.ARN, UsedBy: append([]string{}, users[rev.Name]...)}
-			if err := json.NewEncoder(p.Env.Out).Encode(e); err != nil {
+			if err := show.WriteJSON(p.Env.Out, e); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/iam"
 	"github.com/sluice-ecs/sluice/internal/policy"
 )
@@ -55,7 +55,7 @@ func (p *program) checkPolicy(ctx context.Context, pre *preparedPlan, d policy.D
 		return fmt.Errorf("check the permissions: %w", err)
 	}
 	if p.Flags.Output == session.JSON {
-		err = json.NewEncoder(p.Env.Out).Encode(newCheckView(c))
+		err = show.WriteJSON(p.Env.Out, newCheckView(c))
 	} else {
 		err = writeCheck(p.Env.Out, c)
 	}

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/analysis"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/stage/gates"
 )
 
@@ -136,7 +136,7 @@ func newPastTraffic(t *gates.Traffic) *PastTraffic {
 
 func (p *program) printGateTest(r *GateTestReport) error {
 	if p.Flags.Output == session.JSON {
-		return json.NewEncoder(p.Env.Out).Encode(r)
+		return show.WriteJSON(p.Env.Out, r)
 	}
 	fmt.Fprintf(p.Env.Out, "%s, metrics of %s to %s UTC\n", r.File, r.From.Format(dayAndTime), r.To.Format(dayAndTime))
 	for _, g := range r.Gates {

@@ -254,7 +254,7 @@ func (p *program) printDeployments(ctx context.Context, j *journal.Journal, all 
 		for _, d := range all {
 			e, err := newHistoryEntry(ctx, j, d)
 			if err == nil {
-				err = json.NewEncoder(p.Env.Out).Encode(e)
+				err = show.WriteJSON(p.Env.Out, e)
 			}
 			if err != nil {
 				return err
@@ -282,7 +282,7 @@ func (p *program) printDeployments(ctx context.Context, j *journal.Journal, all 
 			return err
 		}
 		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", d.ID, d.Cluster, d.Service, d.Region,
-			show.FormatTime(d.Began), lasted, orDash(e.Revision), orDash(e.image), engine.TriggerText(d.Trigger),
+			show.FormatTime(d.Began), lasted, orDash(e.Revision), orDash(e.image), d.Trigger,
 			orDash(d.By), state)
 		if withEndpoint {
 			fmt.Fprint(w, "\t"+endpointColumn(d.Endpoint, worlds))

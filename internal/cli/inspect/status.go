@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -104,7 +103,7 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 	}
 	if p.Flags.Output == session.JSON {
 		t.Undescribed = t.undescribedTexts()
-		return "", json.NewEncoder(p.Env.Out).Encode(t)
+		return "", show.WriteJSON(p.Env.Out, t)
 	}
 	return t.summary(), t.writeText(p.Env.Out, p.PaintFor(p.Env.Out))
 }

@@ -3,7 +3,6 @@ package inspect
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,7 +71,7 @@ func (s *statusScreen) showStatus(t *ServiceReport, now time.Time) error {
 	out := s.session.Env.Out
 	var b bytes.Buffer
 	if s.session.Flags.Output == session.JSON {
-		if err := json.NewEncoder(&b).Encode(t); err != nil {
+		if err := show.WriteJSON(&b, t); err != nil {
 			return err
 		}
 	} else if err := t.writeText(&b, s.session.PaintFor(out)); err != nil {

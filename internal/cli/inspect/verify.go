@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/registry"
 	"github.com/sluice-ecs/sluice/internal/signedread"
@@ -178,7 +178,7 @@ type verifyView struct {
 func (p *program) printFindings(app *appfile.Application, all []verify.Finding) error {
 	errors, warnings := verify.Count(all, verify.Error), verify.Count(all, verify.Warning)
 	if p.Flags.Output == session.JSON {
-		return json.NewEncoder(p.Env.Out).Encode(verifyView{verifySchema, app.File, errors, warnings, all})
+		return show.WriteJSON(p.Env.Out, verifyView{verifySchema, app.File, errors, warnings, all})
 	}
 	for _, f := range all {
 		writeFinding(p.Env.Out, f)

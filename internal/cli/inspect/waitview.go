@@ -70,7 +70,7 @@ func (v *waitView) printEvent(s watch.Update, t *reportedState, e sluice.Event) 
 			deployment = s.Target.Name()
 		}
 		sealed := sluice.Seal(deployment, s.Target.Name(), e)
-		sealed.Seq, sealed.At = t.seq, s.At
+		sealed.Seq, sealed.At, sealed.Revision = t.seq, s.At, s.Verdict.Revision
 		v.json.ShowEvent(sealed)
 		return
 	}

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,9 +14,7 @@ import (
 // printDemo prints the measurements as a table or as JSON.
 func (d *demo) printDemo(r *demoResult) error {
 	if d.Flags.Output == session.JSON {
-		enc := json.NewEncoder(d.Env.Out)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(r)
+		return show.WriteJSON(d.Env.Out, r)
 	}
 	var b strings.Builder
 	width := 0

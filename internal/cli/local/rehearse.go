@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -12,11 +11,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
@@ -299,10 +300,7 @@ func (r *rehearsalRun) printRehearsal(report rehearsalReport) error {
 	var err error
 	switch r.format {
 	case "json":
-		enc := json.NewEncoder(r.Env.Out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = show.WriteJSON(r.Env.Out, report, jsontext.WithIndent("  "))
 	case "markdown":
 		_, err = fmt.Fprint(r.Env.Out, report.markdownReport())
 	default:

@@ -170,7 +170,7 @@ func (x *read) printJSON(s *Session) error {
 	}
 	if x.err != nil {
 		failed := failedRead{x.exit, x.err.Error(), sluice.NextStep(x.err)}
-		if err := json.NewEncoder(&documents).Encode(failed); err != nil {
+		if err := show.WriteJSON(&documents, failed); err != nil {
 			return err
 		}
 	}

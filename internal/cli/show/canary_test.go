@@ -59,7 +59,7 @@ func failedCanaryEvents() []sluice.Envelope {
 	create := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}
 	modify := sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: rule}
 	all := []at{
-		{0, "", sluice.DeploymentStarted{Cluster: "prod", Service: "web", Region: "us-east-1", Trigger: "by hand",
+		{0, "", sluice.DeploymentStarted{Cluster: "prod", Service: "web", Region: "us-east-1", Trigger: "manual",
 			From: "web:1", To: "web"}},
 		{0, "1", sluice.StageStarted{Index: 0, Name: appfile.StageCanaryRollout, Attempt: 1}},
 		{1, "1", sluice.Writing{Write: create}},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
@@ -37,7 +36,7 @@ func eventLine(of sluice.Envelope) line {
 	switch e := ev.(type) {
 	case sluice.DeploymentStarted:
 		return line{level: title, text: "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region +
-			", " + engine.TriggerText(e.Trigger)}
+			", " + e.Trigger}
 	case sluice.DeploymentEnded:
 		return endedLine(e)
 	case sluice.DeploymentPaused:

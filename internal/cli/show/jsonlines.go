@@ -1,9 +1,10 @@
 package show
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/sluice-ecs/sluice"
@@ -14,6 +15,8 @@ import (
 type JSONLines struct {
 	stream      *jsonStream
 	application string // of the events; empty: unknown
+	from        string // the revision that served before
+	revision    string // the revision that is deployed; empty: no event has named it yet
 }
 
 // jsonStream is the output of one or several JSONLines.
@@ -34,9 +37,10 @@ func (j *JSONLines) Of(application string) *JSONLines {
 }
 
 func (j *JSONLines) ShowEvent(e sluice.Envelope) {
-	e.Application = j.application
 	j.stream.mu.Lock()
 	defer j.stream.mu.Unlock()
+	j.noteRevision(e)
+	e.Application, e.Revision = j.application, cmp.Or(e.Revision, j.revision)
 	j.stream.writeHead()
 	j.stream.writeLine(e)
 }
@@ -47,7 +51,7 @@ func (j *JSONLines) WriteHead() {
 	j.stream.writeHead()
 }
 
-// WriteLine writes v as one line of JSON. It does not escape characters for HTML.
+// WriteLine writes v as one line of JSON.
 func (j *JSONLines) WriteLine(v any) {
 	j.stream.mu.Lock()
 	defer j.stream.mu.Unlock()
@@ -64,12 +68,35 @@ func (s *jsonStream) writeHead() {
 }
 
 func (s *jsonStream) writeLine(v any) {
-	enc := json.NewEncoder(s.w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)
+	_ = WriteJSON(s.w, v)
 }
 
-func (j *JSONLines) ReplayEvent(sluice.Envelope) {}
+// ReplayEvent writes nothing: the event was written when it occurred.
+func (j *JSONLines) ReplayEvent(e sluice.Envelope) {
+	j.stream.mu.Lock()
+	defer j.stream.mu.Unlock()
+	j.noteRevision(e)
+}
+
+// noteRevision stores the revision that a deployment deploys as soon as an event names it: the start, if it is registered
+// already, its registration, or else the first tasks of a revision that did not serve before.
+func (j *JSONLines) noteRevision(e sluice.Envelope) {
+	switch ev := e.Open().(type) {
+	case sluice.DeploymentStarted:
+		j.from, j.revision = ev.From, ""
+		if strings.Contains(ev.To, ":") {
+			j.revision = ev.To
+		}
+	case sluice.Wrote:
+		if j.revision == "" && ev.Operation == "ecs:RegisterTaskDefinition" && ev.Cause == "" { // a rollback may register a copy
+			j.revision = ev.Result
+		}
+	case sluice.CapacityChanged:
+		if j.revision == "" && ev.Variant != sluice.Leaving && ev.Revision != j.from {
+			j.revision = ev.Revision
+		}
+	}
+}
 
 func (j *JSONLines) ShowNote(s string) { fmt.Fprintln(j.stream.notes, s) }
 

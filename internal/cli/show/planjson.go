@@ -26,5 +26,5 @@ func PlanJSON(w io.Writer, pl *plan.Plan, f *forecast.Forecast) error {
 			t.Definition = nil
 		}
 	}
-	return json.NewEncoder(w).Encode(planWithoutDefinitions{Plan: kept, Forecast: f})
+	return WriteJSON(w, planWithoutDefinitions{Plan: kept, Forecast: f})
 }

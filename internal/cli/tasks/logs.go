@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
@@ -220,7 +220,7 @@ func (r *logReader) print(ctx context.Context, all []*stream) error {
 	var problems []error
 	for _, l := range lines {
 		if r.Flags.Output == session.JSON {
-			problems = append(problems, json.NewEncoder(r.Env.Out).Encode(l))
+			problems = append(problems, show.WriteJSON(r.Env.Out, l))
 			continue
 		}
 		_, err := fmt.Fprintf(r.Env.Out, "%s %s %s  %s\n", l.At.Format("15:04:05"), l.Task[:min(8, len(l.Task))], l.Container,

@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -183,7 +182,7 @@ func (p *program) printTasksJSON(all []ecs.Task) error {
 	for _, t := range all {
 		e := taskEntry{ID: t.ID, ARN: t.ARN, Revision: t.Revision, Status: t.Status, Health: t.Health, Address: t.Address,
 			Zone: t.Zone, Created: t.CreatedAt, Started: t.StartedAt}
-		if err := json.NewEncoder(p.Env.Out).Encode(e); err != nil {
+		if err := show.WriteJSON(p.Env.Out, e); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,43 @@
+package sluice
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Duration is a duration in JSON for programs and people: {"text": "2m5s", "seconds": 125}.
+type Duration time.Duration
+
+// String returns the duration for people, rounded to seconds from a minute on and to tenths of a second below.
+func (d Duration) String() string {
+	if t := time.Duration(d); t < time.Minute {
+		return t.Round(100 * time.Millisecond).String()
+	}
+	return time.Duration(d).Round(time.Second).String()
+}
+
+// durationJSON is the JSON of a [Duration].
+type durationJSON struct {
+	Text    string  `json:"text"`
+	Seconds float64 `json:"seconds"`
+}
+
+// MarshalJSON returns the duration as text and in seconds.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(durationJSON{d.String(), time.Duration(d).Seconds()})
+}
+
+// UnmarshalJSON reads what MarshalJSON returns, and nanoseconds, which journals of version 0.1 have.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var nanoseconds time.Duration
+	if json.Unmarshal(data, &nanoseconds) == nil {
+		*d = Duration(nanoseconds)
+		return nil
+	}
+	var v durationJSON
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	*d = Duration(v.Seconds * float64(time.Second))
+	return nil
+}
