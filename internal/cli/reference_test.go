@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
-	"github.com/sluice-ecs/sluice/internal/eventschema"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/eventschema"
 )
 
 // TestReference holds the tables of docs/reference against the code that they
