@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -89,8 +90,9 @@ func Release(ctx context.Context, s *step.Step, contested bool, drop ...string) 
 		}
 	}
 	s.Stage.Writes = append(s.Stage.Writes, s.Plan.Finish...)
-	live := s.Confirmed
+	live, sent := s.Confirmed, time.Time{} // it was read before callers were waited for
 	if live == nil || contested {
+		sent = s.Clock.Now()
 		if live, err = s.Client.Observe(ctx); err != nil {
 			return false, err
 		}
@@ -98,7 +100,7 @@ func Release(ctx context.Context, s *step.Step, contested bool, drop ...string) 
 	if live == nil || live.Status != "ACTIVE" {
 		return false, nil
 	}
-	live, err = step.FindOwnClaim(ctx, s, live)
+	live, err = step.FindOwnClaim(ctx, s, live, sent)
 	if err != nil {
 		return false, err
 	}

@@ -259,9 +259,10 @@ func TagClaim(ctx context.Context, s *Step, live *ecs.ServiceState) error {
 	}
 }
 
-// FindOwnClaim returns the service once a read shows our claim; nil if the claim is not ours. A
-// read without any claim may be older than our claim, so it is repeated until unseenFor has passed.
-func FindOwnClaim(ctx context.Context, s *Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+// FindOwnClaim returns the service once a read shows our claim; nil if the claim is not ours. A read without any claim may
+// be older than our claim, so it is repeated until one was sent [UnseenLimit] after our last write. sent is when live was
+// read.
+func FindOwnClaim(ctx context.Context, s *Step, live *ecs.ServiceState, sent time.Time) (*ecs.ServiceState, error) {
 	saved, err := s.Memory.Claim.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -272,12 +273,13 @@ func FindOwnClaim(ctx context.Context, s *Step, live *ecs.ServiceState) (*ecs.Se
 		if !s.Claim.Seen.IsZero() {
 			return live, nil
 		}
-		if claimed || !saved.Claimed || s.Clock.Now().Sub(s.WroteAt) >= UnseenLimit {
+		if claimed || !saved.Claimed || sent.Sub(s.WroteAt) >= UnseenLimit {
 			return nil, nil
 		}
 		if err := s.PauseFor(ctx, ReadBackDelay); err != nil {
 			return nil, err
 		}
+		sent = s.Clock.Now()
 		if live, err = s.Client.Observe(ctx); err != nil {
 			return nil, err
 		}
