@@ -1,6 +1,22 @@
 package definition
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxNames is how many names [ListNames] lists.
+const maxNames = 10
+
+// ListNames returns names for people, sorted and at most maxNames.
+func ListNames(names []string) string {
+	names = slices.Sorted(slices.Values(names))
+	if len(names) > maxNames {
+		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNames)
+	}
+	return strings.Join(names, ", ")
+}
 
 // Nearest returns the known word that was probably meant: equal except for case, or a few letters
 // different, less than half of the longer word. It returns "" if there is none.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -13,9 +11,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
-
-// maxNames is how many names an error lists.
-const maxNames = 10
 
 // nameClusters returns the error of a read of a service. If the cluster does not exist, it names the clusters that do.
 func nameClusters(ctx context.Context, of ecs.Service, err error) error {
@@ -27,7 +22,7 @@ func nameClusters(ctx context.Context, of ecs.Service, err error) error {
 	next := "correct the cluster's name, or create it: aws ecs create-cluster --cluster-name " + name
 	arns, listErr := of.ListClusters(account.WithOptionalReads(ctx))
 	if names := namesOf(arns); listErr == nil && len(names) > 0 {
-		why += ", which has " + ListNames(names)
+		why += ", which has " + definition.ListNames(names)
 		if near := definition.Nearest(name, names); near != "" {
 			next = "correct the cluster's name: " + near + " exists"
 		}
@@ -68,7 +63,7 @@ func NearServices(ctx context.Context, of ecs.Service) (names, next string) {
 	if near := definition.Nearest(of.Name, all); near != "" {
 		next = "correct the service's name: " + near + " exists"
 	}
-	return ListNames(all), next
+	return definition.ListNames(all), next
 }
 
 // surveyServiceNames reads the names of the services of the cluster if the service of the file does not exist. A plan names
@@ -88,13 +83,4 @@ func namesOf(arns []string) (all []string) {
 		all = append(all, sluice.ARNName(arn))
 	}
 	return all
-}
-
-// ListNames returns names for people, sorted and at most maxNames.
-func ListNames(names []string) string {
-	names = slices.Sorted(slices.Values(names))
-	if len(names) > maxNames {
-		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNames)
-	}
-	return strings.Join(names, ", ")
 }

@@ -141,16 +141,27 @@ func (b *bench) runTask() string {
 	return *tasks.Tasks[0].Containers[0].NetworkInterfaces[0].PrivateIpv4Address
 }
 
-// Of two target groups, the missing one is named, with the command that creates it like the other.
+// Of two target groups, the missing one is named: with the ARN of the one that was meant, or with the command that creates
+// it like the other. A group that the files name is none of the others.
 func TestMissingTargetGroupIsNamed(t *testing.T) {
 	onExample(t, "canary", "sluice.yaml", func(b *bench) {
-		b.app.Canary.ARN = strings.Replace(b.app.Canary.ARN, "web-canary", "web-other", 1)
-		_, err := b.planned()
-		b.wantError("canary", err, "look up target group ("+b.app.Canary.ARN+")",
-			"aws elbv2 create-target-group --name web-other --protocol HTTP --port 80 --target-type ip --vpc-id vpc-",
+		right, primary := b.app.Canary.ARN, b.app.Primary.ARN
+		plans := func(name, canary, primary string, want ...string) {
+			b.app.Canary.ARN, b.app.Primary.ARN = canary, primary
+			_, err := b.planned()
+			b.wantError(name, err, want...)
+		}
+		other := strings.Replace(right, "web-canary", "something", 1)
+		plans("one of another name", other, primary, "look up target group ("+other+")", "Region us-east-1 has web-canary",
+			"aws elbv2 create-target-group --name something --protocol HTTP --port 80 --target-type ip --vpc-id vpc-",
 			"--health-check-path /")
-		b.app.Primary.ARN = strings.Replace(b.app.Primary.ARN, "web-primary", "web-none", 1)
-		_, err = b.planned()
-		b.wantError("both", err, "TargetGroupNotFound", "next: check the resource's name")
+		for name, wrong := range map[string]string{
+			"one of a similar name": strings.Replace(right, "web-canary", "web-canry", 1),
+			"one with another id":   right[:len(right)-4] + "0000",
+		} {
+			plans(name, wrong, primary, "look up target group ("+wrong+")", "next: correct its ARN: web-canary is "+right)
+		}
+		plans("both", other, strings.Replace(primary, "web-primary", "web-prim", 1), "TargetGroupNotFound",
+			"next: correct its ARN")
 	})
 }

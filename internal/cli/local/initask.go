@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/replica"
 	"github.com/sluice-ecs/sluice/internal/survey"
@@ -79,10 +80,10 @@ func (r *initRun) refuseToAsk(ctx context.Context, dir string) error {
 		of := ecs.Service{API: a.ECS(), Cluster: r.cluster}
 		if r.cluster != "" {
 			if names, err := of.ListNames(ctx); err == nil && len(names) > 0 {
-				why += fmt.Sprintf("; cluster %s has %s", sluice.ARNName(r.cluster), survey.ListNames(names))
+				why += fmt.Sprintf("; cluster %s has %s", sluice.ARNName(r.cluster), definition.ListNames(names))
 			}
 		} else if names, err := listClusters(ctx, of); err == nil && len(names) > 0 {
-			why += fmt.Sprintf("; Region %s has the clusters %s", a.Region(), survey.ListNames(names))
+			why += fmt.Sprintf("; Region %s has the clusters %s", a.Region(), definition.ListNames(names))
 		}
 	}
 	return &sluice.Error{Op: "sluice init", Resource: dir, Err: errors.New(why), Next: next}

@@ -13,7 +13,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // Service is a service that an argument names as CLUSTER/SERVICE, without files.
@@ -143,7 +142,7 @@ func (s *Session) noDeploymentOf(ctx context.Context, j *journal.Journal, of Ser
 	case near != "" && near != of.String():
 		advised.Next = "name the service as CLUSTER/SERVICE: " + near
 	case len(names) > 0 && near == "":
-		advised.Err = fmt.Errorf("%w; it has deployments of %s", problem.Err, survey.ListNames(names))
+		advised.Err = fmt.Errorf("%w; it has deployments of %s", problem.Err, definition.ListNames(names))
 	}
 	return s.NoSuchService(of, &advised)
 }

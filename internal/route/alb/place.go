@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // GroupPlace describes a target group and the load balancer that it is attached to.
@@ -42,7 +45,7 @@ type GroupPlace struct {
 func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]GroupPlace, error) {
 	out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: groups})
 	var missing *elbtypes.TargetGroupNotFoundException
-	if errors.As(err, &missing) && len(groups) > 1 {
+	if errors.As(err, &missing) {
 		return nil, findMissing(ctx, api, groups, err)
 	}
 	if err != nil {
@@ -59,25 +62,63 @@ func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]Gr
 	return places, nil
 }
 
-// findMissing returns the error of the first group that does not exist, with a command that creates it like the others.
-// AWS does not say which of several it is. err is its error about all of them.
+// findMissing returns the error of the first group that does not exist, with a group of a similar name, or with a command
+// that creates it like the others. AWS does not say which of several it is. err is its error about all of them.
 func findMissing(ctx context.Context, api *awselb.Client, groups []string, err error) error {
-	var like *elbtypes.TargetGroup
-	absent := ""
+	absent, like := groups[0], (*elbtypes.TargetGroup)(nil)
+	if len(groups) > 1 {
+		absent, like = splitMissing(ctx, api, groups)
+	}
+	if absent == "" {
+		return fmt.Errorf("look up target groups: %w", sluice.Inner(err))
+	}
+	missing := &sluice.Error{Op: "look up target group", Resource: absent, Kind: sluice.NotFound, Err: sluice.Inner(err),
+		Next: "correct its ARN"}
+	others := otherGroups(ctx, api, groups)
+	names := slices.Collect(maps.Keys(others))
+	if len(names) > 0 {
+		missing.Err = fmt.Errorf("%w; Region %s has %s", missing.Err, api.Options().Region, definition.ListNames(names))
+	}
+	switch near := definition.Nearest(sluice.TargetGroupName(absent), names); {
+	case near != "":
+		missing.Next = "correct its ARN: " + near + " is " + others[near]
+	case like != nil:
+		missing.Next = "correct its ARN, or create it and set the new ARN: " +
+			createCommand(sluice.TargetGroupName(absent), like)
+	}
+	return missing
+}
+
+// splitMissing reads each of several groups, and returns the first that does not exist and one that does.
+func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent string, found *elbtypes.TargetGroup) {
 	for _, arn := range groups {
-		out, one := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
+		out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
 		switch {
-		case one == nil && len(out.TargetGroups) > 0:
-			like = &out.TargetGroups[0]
-		case absent == "" && sluice.KindOf(one) == sluice.NotFound:
+		case err == nil && len(out.TargetGroups) > 0:
+			found = &out.TargetGroups[0]
+		case absent == "" && sluice.KindOf(err) == sluice.NotFound:
 			absent = arn
 		}
 	}
-	if absent == "" || like == nil {
-		return fmt.Errorf("look up target groups: %w", sluice.Inner(err))
+	return absent, found
+}
+
+// otherGroups returns the ARNs of other target groups of the Region by their names; none if they cannot be read.
+func otherGroups(ctx context.Context, api *awselb.Client, without []string) map[string]string {
+	all := map[string]string{}
+	pages := awselb.NewDescribeTargetGroupsPaginator(api, &awselb.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(account.WithOptionalReads(ctx))
+		if err != nil {
+			return all
+		}
+		for _, g := range page.TargetGroups {
+			if arn := aws.ToString(g.TargetGroupArn); !slices.Contains(without, arn) {
+				all[aws.ToString(g.TargetGroupName)] = arn
+			}
+		}
 	}
-	return &sluice.Error{Op: "look up target group", Resource: absent, Kind: sluice.NotFound, Err: sluice.Inner(err),
-		Next: "correct its ARN, or create it and set the new ARN: " + createCommand(sluice.TargetGroupName(absent), like)}
+	return all
 }
 
 // createCommand returns the command that creates a target group like another one.
