@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -142,12 +143,35 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (file string,
 		l.addProblem(l.src.At(at, "%s: %s: %v", what, file, locate.WithoutPath(err)))
 		return "", nil
 	}
-	shown, data, err := l.render(file, data)
+	if l.isJsonnet(file) && l.from == nil {
+		p := l.src.At(at, "%s: %s: only the command line evaluates Jsonnet", what, file)
+		p.Next = "name a file of JSON or YAML"
+		l.addProblem(p)
+		return "", nil
+	}
+	shown, data, err := l.renderDefinition(file, name, data)
 	if err != nil {
 		l.others = append(l.others, err)
 		return "", nil
 	}
 	return file, &evaluatedText{shown, data, l.vars}
+}
+
+// isJsonnet reports whether a definition that a sluice.yaml names is Jsonnet. PipeCD reads JSON and YAML only.
+func (l *loader) isJsonnet(file string) bool {
+	return l.evaluator == nil && l.app.Format == Sluice && path.Ext(file) == ".jsonnet"
+}
+
+// renderDefinition evaluates a definition, which the application file names, if its format says so. A sluice.yaml has
+// variables instead of templates.
+func (l *loader) renderDefinition(file, name string, data []byte) (shown string, text []byte, err error) {
+	switch {
+	case !l.isJsonnet(file):
+		return l.render(file, data)
+	case l.root == nil:
+		return l.from.EvaluateJsonnet(l.fsys, file, data)
+	}
+	return l.from.EvaluateJsonnet(l.root.files, path.Join(l.root.folder, name), data)
 }
 
 // fillClusterOf sets the cluster of the file, or of the configuration of ecspresso that it names.

@@ -24,6 +24,8 @@ type Evaluator interface {
 	// Evaluate returns the text of a file of a folder, and the name under which problems report it. Its error is
 	// a [*definition.Problem].
 	Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error)
+	// EvaluateJsonnet returns the JSON of a Jsonnet file of a folder. Its error is a [*definition.Problem].
+	EvaluateJsonnet(files fs.FS, name string, data []byte) (shown string, text []byte, err error)
 	// LookupEnv returns an environment variable that is set and not empty.
 	LookupEnv(name string) (value string, ok bool)
 	// Variable returns a variable of a sluice.yaml that the caller gives and that is not empty.

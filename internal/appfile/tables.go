@@ -176,7 +176,8 @@ func ecsKeys(f Format) []key {
 func inputShape(f Format) shape {
 	keys := []key{
 		honouredKey("taskDefinitionFile", shape{kind: text},
-			"The task definition, relative to this file. Default: taskdef.json."),
+			"The task definition in JSON or YAML, with sluice.yaml also in Jsonnet, relative to this file. "+
+				"Default: taskdef.json."),
 		honouredKey("serviceDefinitionFile", shape{kind: text},
 			"The service definition, relative to this file. With sluice.yaml, a member that it leaves out gets AWS's default; "+
 				"with PipeCD's files, the member stays as it is. Without this file, the application is a standalone task."),

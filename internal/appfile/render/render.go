@@ -94,14 +94,18 @@ func (e Environment) bound(evaluate func()) error {
 func (e Environment) Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error) {
 	shown = name
 	if path.Ext(name) == ".jsonnet" {
-		evaluated, err := e.evaluateJsonnet(files, name, string(data))
-		if err != nil {
+		if shown, data, err = e.EvaluateJsonnet(files, name, data); err != nil {
 			return "", nil, err
 		}
-		shown, data = name+" (evaluated)", []byte(evaluated)
 	}
 	text, err = e.executeTemplate(shown, string(data))
 	return shown, text, err
+}
+
+// EvaluateJsonnet is the part of [Environment.Evaluate] that evaluates Jsonnet.
+func (e Environment) EvaluateJsonnet(files fs.FS, name string, data []byte) (shown string, text []byte, err error) {
+	evaluated, err := e.evaluateJsonnet(files, name, string(data))
+	return name + " (evaluated)", []byte(evaluated), err
 }
 
 // unsetError is a variable that a file asks for and that is not set.

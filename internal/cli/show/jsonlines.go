@@ -78,8 +78,8 @@ func (j *JSONLines) ReplayEvent(e sluice.Envelope) {
 	j.noteRevision(e)
 }
 
-// noteRevision stores the revision that a deployment deploys as soon as an event names it: the start, if it is registered
-// already, its registration, or else the first tasks of a revision that did not serve before.
+// noteRevision stores the revision that a deployment deploys as soon as an event names it: the start, if it is
+// registered already, its registration, or else the first tasks of a revision that did not serve before.
 func (j *JSONLines) noteRevision(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.DeploymentStarted:
@@ -88,8 +88,8 @@ func (j *JSONLines) noteRevision(e sluice.Envelope) {
 			j.revision = ev.To
 		}
 	case sluice.Wrote:
-		if j.revision == "" && ev.Operation == "ecs:RegisterTaskDefinition" && ev.Cause == "" { // a rollback may register a copy
-			j.revision = ev.Result
+		if j.revision == "" && ev.Operation == "ecs:RegisterTaskDefinition" && ev.Cause == "" {
+			j.revision = ev.Result // a later one is the copy that a rollback registers
 		}
 	case sluice.CapacityChanged:
 		if j.revision == "" && ev.Variant != sluice.Leaving && ev.Revision != j.from {
