@@ -27,7 +27,7 @@ func (d Duration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(durationJSON{d.String(), time.Duration(d).Seconds()})
 }
 
-// UnmarshalJSON reads what MarshalJSON returns, and nanoseconds, which journals of version 0.1 have.
+// UnmarshalJSON reads what MarshalJSON returns, and nanoseconds, which journals of earlier versions have.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var nanoseconds time.Duration
 	if json.Unmarshal(data, &nanoseconds) == nil {

@@ -211,12 +211,7 @@ func (p *Plan) Stage(index int) Stage {
 func (p *Plan) ServiceResource() string { return p.Cluster + "/" + p.Service }
 
 // FormatDuration rounds a duration for people.
-func FormatDuration(d time.Duration) string {
-	if d >= time.Minute {
-		return d.Round(time.Second).String()
-	}
-	return d.Round(100 * time.Millisecond).String()
-}
+func FormatDuration(d time.Duration) string { return sluice.Duration(d).String() }
 
 func (s *Stage) AddWrite(operation string, resources ...string) {
 	for _, r := range resources {
