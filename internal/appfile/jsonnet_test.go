@@ -32,14 +32,16 @@ func jsonnetFiles(folder string) fstest.MapFS {
 // The definitions of a sluice.yaml may be Jsonnet, beside it or below its root. They have external variables of the command
 // line and the variables of the file, and no templates.
 func TestDefinitionsInJsonnet(t *testing.T) {
-	const input = "region: us-east-1\ncluster: prod\ninput:\n  taskDefinitionFile: %taskdef.jsonnet\n  serviceDefinitionFile: %servicedef.jsonnet\n"
+	const input = "region: us-east-1\ncluster: prod\ninput:\n  taskDefinitionFile: %taskdef.jsonnet\n" +
+		"  serviceDefinitionFile: %servicedef.jsonnet\n"
 	for name, c := range map[string]struct {
 		app  string
 		root fs.FS // with the folder web of the file
 		in   fstest.MapFS
 	}{
-		"beside it":      {strings.ReplaceAll(input, "%", ""), nil, jsonnetFiles("")},
-		"below the root": {"root: ..\n" + strings.ReplaceAll(input, "%", "../shared/"), jsonnetFiles("shared/"), fstest.MapFS{}},
+		"beside it": {strings.ReplaceAll(input, "%", ""), nil, jsonnetFiles("")},
+		"below the root": {"root: ..\n" + strings.ReplaceAll(input, "%", "../shared/"), jsonnetFiles("shared/"),
+			fstest.MapFS{}},
 	} {
 		c.in["sluice.yaml"] = &fstest.MapFile{Data: []byte(c.app)}
 		from := &render.Environment{ExtCode: map[string]string{"count": "1 + 2"},
@@ -60,17 +62,21 @@ func TestDefinitionsInJsonnet(t *testing.T) {
 
 // Errors of Jsonnet name the file and say what is wrong there, not what YAML expects.
 func TestDefinitionsInJsonnetAreRefused(t *testing.T) {
-	const app = "region: us-east-1\ncluster: prod\ninput: {taskDefinitionFile: taskdef.jsonnet, serviceDefinitionFile: servicedef.jsonnet}\n"
-	given := &render.Environment{ExtCode: map[string]string{"count": "3"}, Variables: func(string) (string, bool) { return "v2", true }}
+	const app = "region: us-east-1\ncluster: prod\ninput: {taskDefinitionFile: taskdef.jsonnet, " +
+		"serviceDefinitionFile: servicedef.jsonnet}\n"
+	given := &render.Environment{ExtCode: map[string]string{"count": "3"},
+		Variables: func(string) (string, bool) { return "v2", true }}
 	for change, c := range map[[2]string]struct {
 		from appfile.Evaluator
 		want []string
 	}{
 		{"family: 'web',", "family: 'web'"}:       {given, []string{"taskdef.jsonnet:4:3", "Expected a comma before next field"}},
 		{"'image.libsonnet'", "'none.libsonnet'"}: {given, []string{"taskdef.jsonnet:1:15", "none.libsonnet"}},
-		{"family:", "familly:"}:                   {given, []string{`taskdef.jsonnet (evaluated):`, `unknown key "familly"`, `did you mean "family"?`}},
-		{"memory: 128", "memory: 1 / 0"}:          {given, []string{"taskdef.jsonnet:4", "Division by zero"}},
-		{"family", "family "}:                     {nil, []string{"taskdef.jsonnet: only the command line evaluates Jsonnet", "next: name a file of JSON or YAML"}},
+		{"family:", "familly:"}: {given, []string{`taskdef.jsonnet (evaluated):`, `unknown key "familly"`,
+			`did you mean "family"?`}},
+		{"memory: 128", "memory: 1 / 0"}: {given, []string{"taskdef.jsonnet:4", "Division by zero"}},
+		{"family", "family "}: {nil, []string{"taskdef.jsonnet: only the command line evaluates Jsonnet",
+			"next: name a file of JSON or YAML"}},
 	} {
 		files := jsonnetFiles("")
 		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(app)}

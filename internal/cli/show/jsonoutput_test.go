@@ -37,6 +37,7 @@ func TestEventsInJSONNameTheRevision(t *testing.T) {
 	registers := func(revision string) sluice.Event {
 		return sluice.Wrote{Write: sluice.Write{Operation: "ecs:RegisterTaskDefinition"}, Result: revision}
 	}
+	lost := sluice.Wrote{Write: sluice.Write{Operation: "ecs:RegisterTaskDefinition"}, Cause: "HTTP 500"}
 	runs := func(v sluice.Variant, revision string) sluice.Event {
 		return sluice.CapacityChanged{Variant: v, Revision: revision}
 	}
@@ -46,13 +47,16 @@ func TestEventsInJSONNameTheRevision(t *testing.T) {
 	}{
 		"it is registered already":  {nil, []sluice.Event{started("web:7"), sluice.Noted{}}, "web:7 web:7"},
 		"it is registered":          {nil, []sluice.Event{started("web"), registers("web:2"), sluice.Noted{}}, "- web:2 web:2"},
-		"its registration was lost": {nil, []sluice.Event{started("web"), sluice.Wrote{Write: sluice.Write{Operation: "ecs:RegisterTaskDefinition"}, Cause: "HTTP 500"}}, "- -"},
-		"only its tasks name it":    {nil, []sluice.Event{started("web"), runs(sluice.Primary, "web:1"), runs(sluice.Canary, "web:2")}, "- - web:2"},
-		"the leaving one is none":   {nil, []sluice.Event{started("web"), runs(sluice.Leaving, "web:0")}, "- -"},
+		"its registration was lost": {nil, []sluice.Event{started("web"), lost}, "- -"},
+		"only its tasks name it": {nil, []sluice.Event{started("web"), runs(sluice.Primary, "web:1"),
+			runs(sluice.Canary, "web:2")}, "- - web:2"},
+		"the leaving one is none": {nil, []sluice.Event{started("web"), runs(sluice.Leaving, "web:0")}, "- -"},
 		"a rollback registers a copy": {nil, []sluice.Event{started("web"), registers("web:2"), registers("web:3")},
 			"- web:2 web:2"},
-		"after a restart":                {[]sluice.Event{started("web"), registers("web:2")}, []sluice.Event{sluice.Noted{}}, "web:2"},
-		"another deployment on the line": {nil, []sluice.Event{started("web:7"), started("web"), registers("web:2")}, "web:7 - web:2"},
+		"after a restart": {[]sluice.Event{started("web"), registers("web:2")},
+			[]sluice.Event{sluice.Noted{}}, "web:2"},
+		"another deployment on the line": {nil, []sluice.Event{started("web:7"), started("web"),
+			registers("web:2")}, "web:7 - web:2"},
 	} {
 		var b bytes.Buffer
 		j := NewJSONLines(&b, io.Discard)

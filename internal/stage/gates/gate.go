@@ -166,7 +166,7 @@ func (g *gate) emit(s *step.Step) {
 // figures returns the event of a judgement.
 func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead {
 	ev := sluice.GateRead{Gate: g.Name, Verdict: sluice.GateVerdict(v), DryRun: g.DryRun, Problem: g.problem,
-		Left: sluice.Duration(j.Left),
+		Left:     sluice.Duration(j.Left),
 		Readings: j.Looks + j.Problems, WithoutValues: j.Empty + j.Problems}
 	switch {
 	case g.Counts() && v == analysis.Undecided && !j.Silent && j.Reason != "":

@@ -39,7 +39,8 @@ func TestOnlyScalingChangesDuringADeployment(t *testing.T) {
 				b.Engine.Journal = b.Journal
 				b.Deployments = 7
 				lo := 3
-				p := stagetest.Got(planScaled(b, b.RollingFiles(c.image, stagetest.Breaker), appfile.Scaling{Resume: true, Min: &lo}))(b)
+				p := stagetest.Got(planScaled(b, b.RollingFiles(c.image, stagetest.Breaker),
+					appfile.Scaling{Resume: true, Min: &lo}))(b)
 				if len(p.Stages) != 1 || p.Stages[0].Name != plan.StageScaling {
 					b.Fatalf("stages %+v for %+v, want only the one of auto scaling", p.Stages, p.Changes)
 				}
