@@ -110,6 +110,7 @@ func (r Rule) Weight(group string) (int, bool) {
 // Attempt is a write that is about to be made: its action, the planned write and the actual write.
 type Attempt struct {
 	Action  string // the last part of the [ActionID]
+	Name    string // of the action for people; empty: Action
 	Planned Write  // as the plan lists it, perhaps symbolic
 	Actual  Write  // with the concrete resource
 }

@@ -102,7 +102,7 @@ func (d *denial) advice(r request) string {
 	case strings.HasPrefix(d.action, "sts:"), strings.HasPrefix(d.action, "kms:"): // no plan knows it
 		return "allow " + d.permission(r) + " in the IAM policy of " + to
 	}
-	return "allow " + d.permission(r) + " in the IAM policy of " + to + "; sluice plan --iam prints the policy"
+	return "allow " + d.permission(r) + " in the IAM policy of " + to + "; sluice plan --iam --check lists all that is missing"
 }
 
 // permission describes the denied action with its resource and condition.

@@ -202,14 +202,14 @@ func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
 		" on resource: arn:aws:iam::123456789012:role/app because no identity-based policy allows the iam:PassRole action"
 	for text, want := range map[string]string{
 		user + "iam:PassRole" + app: "allow iam:PassRole on role/app with iam:PassedToService %s in the IAM policy of user/ci; " +
-			"sluice plan --iam prints the policy",
+			"sluice plan --iam --check lists all that is missing",
 		"User: arn:aws:sts::123456789012:assumed-role/deployer/1 is not authorized to perform: kms:Decrypt on resource: " +
 			"arn:aws:kms:us-east-1:123456789012:key/1": "allow kms:Decrypt on key/1 in the IAM policy of " +
 			"assumed-role/deployer/1",
 		user + "ecs:CreateService on resource: * with an explicit deny in a service control policy": "change the policy that " +
 			"explicitly denies ecs:CreateService to user/ci",
 		"The caller is not authorized to perform: elasticloadbalancing:DescribeTargetGroups": "allow " +
-			"elasticloadbalancing:DescribeTargetGroups in the IAM policy of the identity in use; sluice plan --iam prints the policy",
+			"elasticloadbalancing:DescribeTargetGroups in the IAM policy of the identity in use; sluice plan --iam --check lists all that is missing",
 	} {
 		for operation, passed := range map[string]string{"UpdateService": "ecs.amazonaws.com",
 			"RegisterTaskDefinition": "ecs-tasks.amazonaws.com"} {

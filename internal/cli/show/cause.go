@@ -7,21 +7,27 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// causeMemory is the cause of the last stage that failed, which was shown in full. The zero value has
+// causeMemory is the cause of the last write or stage that failed, which was shown in full. The zero value has
 // none.
 type causeMemory struct{ cause, short string }
 
 // shorten returns the words of an event with a cause that was shown before in its short form, which
-// names the stage.
+// names the operation or the stage.
 func (m *causeMemory) shorten(ev sluice.Event, words line) line {
+	switch ev.(type) {
+	case sluice.StageEnded, sluice.RollbackStarted, sluice.DeploymentEnded, sluice.DeploymentPaused:
+		if m.cause != "" {
+			words.text = strings.Replace(words.text, m.cause, m.short, 1)
+		}
+	}
 	switch e := ev.(type) {
+	case sluice.Wrote:
+		if e.Cause != "" {
+			*m = causeMemory{cause: e.Cause, short: e.Operation + " failed"}
+		}
 	case sluice.StageEnded:
 		if e.Status == "failed" {
 			*m = causeMemory{cause: e.Cause, short: fmt.Sprintf("stage %d %s failed", e.Index+1, e.Name)}
-		}
-	case sluice.RollbackStarted, sluice.DeploymentEnded:
-		if m.cause != "" {
-			words.text = strings.Replace(words.text, m.cause, m.short, 1)
 		}
 	}
 	return words

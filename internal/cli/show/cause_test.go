@@ -52,3 +52,29 @@ func TestCauseIsShownInFullOnce(t *testing.T) {
 		}
 	}
 }
+
+// A refused write is shown in full, and then by its operation where the stage or the deployment ends with it.
+func TestRefusedWriteIsShownInFullOnce(t *testing.T) {
+	const refused = "elasticloadbalancing:ModifyRule (rule web:80:10): AccessDenied: User is not authorized"
+	wrote := sluice.Wrote{Write: sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: "rule"}, Cause: refused}
+	for _, c := range []struct {
+		ends sluice.Event
+		want string
+	}{
+		{sluice.DeploymentPaused{Why: "set the weights of rule 10 of port 80: " + refused},
+			"paused: set the weights of rule 10 of port 80: elasticloadbalancing:ModifyRule failed\n"},
+		{sluice.StageEnded{Name: "ECS_TRAFFIC_ROUTING", Status: "failed", Cause: "set the weights: " + refused},
+			"failed: set the weights: elasticloadbalancing:ModifyRule failed\n"},
+	} {
+		var out bytes.Buffer
+		r := &lineRenderer{w: &out}
+		for i, ev := range []sluice.Event{sluice.StageStarted{Name: "ECS_TRAFFIC_ROUTING"}, wrote, c.ends} {
+			e := sluice.Seal("slc-1", "", ev)
+			e.At = time.Unix(int64(i), 0)
+			r.ShowEvent(e)
+		}
+		if n := strings.Count(out.String(), refused); n != 1 || !strings.Contains(out.String(), c.want) {
+			t.Errorf("the refusal is shown %d times, want once, and %q:\n%s", n, c.want, out.String())
+		}
+	}
+}

@@ -328,7 +328,8 @@ func (d *Driver) ExtendedActions(r Rule) []elbtypes.Action {
 // WriteRule replaces the actions of a rule. It writes the default rule through its listener.
 func (d *Driver) WriteRule(ctx context.Context, act sluice.Act, r Rule, actions []elbtypes.Action) error {
 	w := WriteOf(r)
-	attempt := sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Planned: w, Actual: w}
+	attempt := sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Name: "set the weights of " + r.Name(), Planned: w,
+		Actual: w}
 	if d.Planned != nil {
 		attempt.Planned = d.Planned(r)
 	}

@@ -162,7 +162,7 @@ func ErrHalted(s *Step, err error) error {
 // has begun.
 func (s *Step) MakeWrite(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	if !s.Stage.MayWrite(a.Planned) {
-		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource,
+		return &sluice.Error{Op: cmp.Or(a.Name, a.Action), Resource: a.Actual.Resource,
 			Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, s.Stage.Name,
 				account.ErrNotPlanned),
 			Next: "see what has changed in AWS since the plan was made, then deploy again"}
@@ -184,7 +184,7 @@ func (s *Step) MakeWrite(ctx context.Context, a sluice.Attempt, call func(contex
 	if err != nil {
 		err = sluice.Inner(err)
 		wrote.Cause = err.Error()
-		err = fmt.Errorf("%s: %w", a.Action, err)
+		err = fmt.Errorf("%s: %w", cmp.Or(a.Name, a.Action), err)
 	}
 	s.Host.Emit(wrote)
 	return err
