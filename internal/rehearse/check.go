@@ -120,9 +120,10 @@ func (f *Rehearsal) isBeyondRollback(cause string) bool {
 	case c.HasIntervention(EditRuleGroup) && c.World.AlternatesGroups():
 		// The group of the restored version may be the one that was deleted.
 		return strings.Contains(cause, "callers do not get it")
-	case c.World.Controller == "ECS" && (c.World.Lags.Starts > 0 || c.HasNewOption("unhealthy-after")):
+	case c.World.Controller == "ECS" && (c.World.Lags.Starts > 0 || c.HasNewOption("unhealthy-after")),
+		c.World.UsesCodeDeploy() && c.World.Lags.Starts > 0:
 		// The tasks of the new version that fail are replaced, and take all starts or all room up to maximumPercent. Only
-		// ECS can change that.
+		// ECS or CodeDeploy can change that.
 		return strings.Contains(cause, "no progress for") && f.runsNewVersion()
 	}
 	return false
