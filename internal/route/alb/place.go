@@ -16,7 +16,6 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -108,7 +107,7 @@ func otherGroups(ctx context.Context, api *awselb.Client, without []string) map[
 	all := map[string]string{}
 	pages := awselb.NewDescribeTargetGroupsPaginator(api, &awselb.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(account.WithOptionalReads(ctx))
+		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return all
 		}
