@@ -107,7 +107,7 @@ func TestInputsOfEachKindOfDeployment(t *testing.T) {
 			"web-primary 4 of 4 healthy; web-canary 0 of 0 healthy; rules 1 steered, 0 to extend; 0 scalable targets"},
 		{"beside-rolling", "sluice.yaml", "123456789012/us-east-1; service web ECS desired 4; runs web:1; " +
 			"web 4 of 4 healthy; web-canary 0 of 0 healthy; rules 0 steered, 1 to extend; 0 scalable targets"},
-		{"discovery", "app.pipecd.yaml", "123456789012/us-east-1; service api ECS desired 4; runs api:1; " +
+		{"discovery", "sluice.yaml", "123456789012/us-east-1; service api ECS desired 4; runs api:1; " +
 			"name api.shop.local; 0 scalable targets"},
 		{"codedeploy", "sluice.yaml", "123456789012/us-east-1; service web CODE_DEPLOY desired 4; runs web:1; " +
 			"group web"},
