@@ -22,9 +22,14 @@ type durationJSON struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// MarshalJSON returns the duration as text and in seconds.
+// MarshalJSON returns the duration as text and in seconds. The text of less than a second is rounded to 10 microseconds:
+// it may be the time of one request.
 func (d Duration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(durationJSON{d.String(), time.Duration(d).Seconds()})
+	text := d.String()
+	if t := time.Duration(d); t.Abs() < time.Second {
+		text = t.Round(10 * time.Microsecond).String()
+	}
+	return json.Marshal(durationJSON{text, time.Duration(d).Seconds()})
 }
 
 // UnmarshalJSON reads what MarshalJSON returns, and nanoseconds, which journals of earlier versions have.

@@ -11,11 +11,13 @@ import (
 // A duration in JSON is text and seconds. Journals of earlier versions have nanoseconds.
 func TestDurationInJSON(t *testing.T) {
 	for text, d := range map[string]time.Duration{
-		`{"text":"6h0m0s","seconds":21600}`: 6 * time.Hour,
-		`{"text":"2m5s","seconds":125}`:     125 * time.Second,
-		`{"text":"1.5s","seconds":1.5}`:     1500 * time.Millisecond,
-		`{"text":"0s","seconds":0}`:         0,
-		`{"text":"-3s","seconds":-3}`:       -3 * time.Second,
+		`{"text":"6h0m0s","seconds":21600}`:    6 * time.Hour,
+		`{"text":"2m5s","seconds":125}`:        125 * time.Second,
+		`{"text":"1.5s","seconds":1.5}`:        1500 * time.Millisecond,
+		`{"text":"0s","seconds":0}`:            0,
+		`{"text":"880µs","seconds":0.00088}`:   880 * time.Microsecond,
+		`{"text":"12.35ms","seconds":0.01235}`: 12350 * time.Microsecond,
+		`{"text":"-3s","seconds":-3}`:          -3 * time.Second,
 	} {
 		got, err := json.Marshal(sluice.Duration(d))
 		if err != nil || string(got) != text {

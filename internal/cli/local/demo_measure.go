@@ -123,18 +123,18 @@ type demoResult struct {
 
 // demoRow is the measurements of one step.
 type demoRow struct {
-	Step      string        `json:"step"`
-	Requested int           `json:"asked"`    // requested weight of the canary, percent
-	ReadBack  int           `json:"readBack"` // weight that AWS returned, percent
-	Share     float64       `json:"share"`    // canary's share of the requests, 0 to 1
-	Low       float64       `json:"low"`      // 95 % interval of Share
-	High      float64       `json:"high"`
-	Of        int           `json:"of"`           // requests that Share is computed from
-	New       int           `json:"answeredByV2"` // requests
-	Requests  int           `json:"requests"`
-	Failed    int           `json:"failed"`
-	P50       time.Duration `json:"p50"` // nanoseconds
-	P99       time.Duration `json:"p99"`
+	Step      string          `json:"step"`
+	Requested int             `json:"asked"`    // requested weight of the canary, percent
+	ReadBack  int             `json:"readBack"` // weight that AWS returned, percent
+	Share     float64         `json:"share"`    // canary's share of the requests, 0 to 1
+	Low       float64         `json:"low"`      // 95 % interval of Share
+	High      float64         `json:"high"`
+	Of        int             `json:"of"`           // requests that Share is computed from
+	New       int             `json:"answeredByV2"` // requests
+	Requests  int             `json:"requests"`
+	Failed    int             `json:"failed"`
+	P50       sluice.Duration `json:"p50"`
+	P99       sluice.Duration `json:"p99"`
 
 	failures []load.Failure
 }
@@ -169,5 +169,5 @@ func (f *demoFollower) measureRow(row *demoRow, s *load.Step) {
 	}
 	row.Low, row.High = load.WilsonInterval(hits, row.Of)
 	row.New, row.Requests, row.Failed, row.failures = s.ByVersion["v2"], s.Requests, s.CountFailed(), s.Failures()
-	row.P50, row.P99 = s.Quantile(.5), s.Quantile(.99)
+	row.P50, row.P99 = sluice.Duration(s.Quantile(.5)), sluice.Duration(s.Quantile(.99))
 }

@@ -205,10 +205,10 @@ func TestDemoWithSlowRequestsAndADrainLosesNone(t *testing.T) {
 }
 
 func TestDemoTable(t *testing.T) {
-	ms := time.Millisecond
+	const ms = sluice.Duration(time.Millisecond)
 	r := &demoResult{Outcome: sluice.Succeeded, Speed: 12, Seconds: 37.6, Requests: 2401, Failed: 3,
 		took: 6*time.Minute + 25*time.Second, Steps: []*demoRow{
-			{Step: "before", Of: 401, High: .0095, Requests: 401, P50: 880 * time.Microsecond, P99: 2 * ms},
+			{Step: "before", Of: 401, High: .0095, Requests: 401, P50: 880 * ms / 1000, P99: 2 * ms},
 			{Step: "canary 10%", Requested: 10, ReadBack: 10, Of: 1500, Share: .1, Low: .086, High: .1162, New: 190,
 				Requests: 2000, Failed: 3,
 				P50: ms, P99: 12 * ms, failures: []load.Failure{{Cause: "status 503 Service Unavailable", Count: 2},

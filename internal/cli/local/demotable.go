@@ -58,7 +58,7 @@ func demoTable(r *demoResult) [][]string {
 		rows = append(rows, []string{s.Step, fmt.Sprintf("%d%%", s.Requested), fmt.Sprintf("%d%%", s.ReadBack),
 			measuredText(s),
 			percentText(float64(s.New), float64(s.Requests)), fmt.Sprint(s.Requests), fmt.Sprint(s.Failed),
-			millisText(s.P50), millisText(s.P99)})
+			millisText(time.Duration(s.P50)), millisText(time.Duration(s.P99))})
 	}
 	return rows
 }
