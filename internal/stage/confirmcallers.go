@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/view"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // confirmCallers reads whether callers get the version of an outcome. If they do not, the outcome is
@@ -52,7 +53,7 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 			return end, nil
 		}
 		if s.IsFirstTime("callers do not reach the service") {
-			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: d.Wait})
+			s.Host.Emit(watch.WaitingForCallers(live.Serving(), d.Wait))
 		}
 		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err

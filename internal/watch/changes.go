@@ -42,7 +42,12 @@ func (t *Changes) Events(s Update) []sluice.Event {
 // WaitsForCallers returns the event for s.LostRules: the deployment goes on, and cannot succeed before callers reach the
 // service again.
 func (s Update) WaitsForCallers() sluice.Waiting {
-	return sluice.Waiting{For: "callers to reach " + s.Verdict.Revision, Detail: s.LostRules}
+	return WaitingForCallers(s.Verdict.Revision, s.LostRules)
+}
+
+// WaitingForCallers returns the event of a wait for callers to reach a revision.
+func WaitingForCallers(revision, detail string) sluice.Waiting {
+	return sluice.Waiting{For: "callers to reach " + revision, Detail: detail}
 }
 
 // failureEvents returns the causes whose count has grown, and the logs that were not returned before.

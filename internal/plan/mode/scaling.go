@@ -118,6 +118,8 @@ func reduceToScaling(p *plan.Plan, app *appfile.Application, live plan.AWSState,
 		return
 	}
 	p.Idle = false // nothing is deployed
+	// A deployment in progress, of which the end decides, is somebody else's: to restore auto scaling restores no version.
+	p.AutoRollback = false
 	s := newScalingStage()
 	addClaimWrites(p, &s)
 	p.Stages = []plan.Stage{s}

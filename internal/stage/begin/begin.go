@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// SuspendAgain overrides auto scaling again that was restored when the process ended, for the
+// SuspendScalingAgain overrides auto scaling again that was restored when the process ended, for the
 // stages that only wait. It makes no call if the override is in place.
 func SuspendScalingAgain(ctx context.Context, s *step.Step) error {
 	h, err := scaling.LoadOverride(ctx, s)

@@ -19,19 +19,23 @@ import (
 func TestOnlyScalingChangesDuringADeployment(t *testing.T) {
 	for name, c := range map[string]struct {
 		image   string
+		more    string // of the service definition
 		outcome sluice.Outcome
 		cause   string
 		state   string
 	}{
-		"it succeeds": {"sim/web:v2", sluice.Succeeded, "", stagetest.RolledV2},
-		"it fails": {"sim/web:v2?healthy-after=1h&crash-after=2s", sluice.RolledBack, "exit code 1 of container web",
-			stagetest.RolledV1},
+		"it succeeds": {"sim/web:v2", stagetest.Breaker, sluice.Succeeded, "", stagetest.RolledV2},
+		"it fails": {"sim/web:v2?healthy-after=1h&crash-after=2s", stagetest.Breaker, sluice.RolledBack,
+			"exit code 1 of container web", stagetest.RolledV1},
+		"it fails, and nobody ends it": {"sim/web:v2?healthy-after=1h&crash-after=2s",
+			"deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n", sluice.Failed,
+			"exit code 1 of container web", "ACTIVE sim/web:v1 COMPLETED 4 running; PRIMARY sim/web:v2?healthy-after=1h&crash-after=2s IN_PROGRESS 0 running"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stagetest.RunRolling(t, func(b *stagetest.Bench) {
 				ctx := context.Background()
 				b.Scalable(2, 8, sluice.AllSuspended)
-				b.LeaveToECS(c.image, stagetest.Breaker)
+				b.LeaveToECS(c.image, c.more)
 				stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: b.ServiceARN(),
 					TagKeys: []string{plan.ClaimTag}}))(b)
 				stagetest.Must(b, b.Journal.Close())
@@ -39,7 +43,7 @@ func TestOnlyScalingChangesDuringADeployment(t *testing.T) {
 				b.Engine.Journal = b.Journal
 				b.Deployments = 7
 				lo := 3
-				p := stagetest.Got(planScaled(b, b.RollingFiles(c.image, stagetest.Breaker),
+				p := stagetest.Got(planScaled(b, b.RollingFiles(c.image, c.more),
 					appfile.Scaling{Resume: true, Min: &lo}))(b)
 				if len(p.Stages) != 1 || p.Stages[0].Name != plan.StageScaling {
 					b.Fatalf("stages %+v for %+v, want only the one of auto scaling", p.Stages, p.Changes)
