@@ -14,9 +14,8 @@ import (
 )
 
 // judgeTimeout is how long [JudgeCurrent] polls a service that does not serve. After that an end
-// counts that AWS showed at the first poll. On a scaled clock it is at least judgeNetworkTime of network time: CodeDeploy
-// needs several calls for one poll.
-const judgeTimeout, judgeNetworkTime = 5 * time.Second, time.Second
+// counts that AWS showed at the first poll.
+const judgeTimeout = 5 * time.Second
 
 // JudgeCurrent returns the verdict of `sluice wait` on the revision that is PRIMARY, if the plan deploys no other one.
 // A plan may report "no changes" only with such a verdict. The result is nil if the plan deploys another revision, or
@@ -27,7 +26,7 @@ func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *pla
 		return nil, nil
 	}
 	want := CurrentTarget(p)
-	want.Timeout = max(judgeTimeout, c.NetworkTime(judgeNetworkTime))
+	want.Timeout = judgeTimeout
 	var err error
 	if want.First, err = readFirst(ctx, a, c, p); err != nil {
 		return nil, err

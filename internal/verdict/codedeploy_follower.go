@@ -544,9 +544,10 @@ func (b *CodeDeployFollower) rollbackCommand() string {
 	return "sluice rollback"
 }
 
-// checkLimits ends a wait that AWS does not end.
+// checkLimits ends a wait that AWS does not end. The hard limit does not pass between two reads of one poll: what was
+// read so far says nothing yet.
 func (b *CodeDeployFollower) checkLimits(now time.Time) *conclusion {
-	if b.limit.isNear(now.Sub(b.began)) {
+	if b.limit.isNear(now.Sub(b.began)) && !b.hasNewNeeds(b.Needs(now)) {
 		return &conclusion{outcome: sluice.TimedOut, why: b.limit.text()}
 	}
 	if b.waitsAsConfigured() {
