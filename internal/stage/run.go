@@ -41,8 +41,9 @@ func openStep(c step.Config) (*step.Step, error) {
 	}
 	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Gates: &gates.Watch{}, Stage: c.Plan.Stage(c.Index),
 		Task: task, Service: service,
-		Reads: &step.PollReads{}, Memory: memory.Open(c.Host)}
+		Memory: memory.Open(c.Host)}
 	r.Facts = cmp.Or(c.Facts, &step.Facts{})
+	r.Reads = &r.Facts.Reads
 	r.Client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
 		Confirm: r.AwaitSecondRead}
 	r.Hosting = codeOf(r.Plan.Mode()).hosting(r)

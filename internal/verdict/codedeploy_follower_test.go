@@ -227,7 +227,7 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 			outcome: sluice.TimedOut, words: "1m0s passed; last seen: Install; web:2: 0 of 2 running",
 			within: time.Minute},
 		"its reads take longer than the hard limit": {want: Wanted{Timeout: time.Nanosecond},
-			scenes: []scene{{t: skipped, d: failed("DEPLOYMENT_GROUP_MISSING", "the group was deleted"), s: standing}},
+			scenes:  []scene{{t: skipped, d: failed("DEPLOYMENT_GROUP_MISSING", "the group was deleted"), s: standing}},
 			outcome: sluice.Failed, kind: diagnosis.GroupMissing, within: 9 * s},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -129,9 +129,10 @@ const (
 	// while the tasks of the rollback start and stop. No verdict is nearer than the time that a stopping task takes to
 	// be removed.
 	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
-	// restoredInterval applies when a rollback only waits until the last failed task is removed. An own strategy of ECS
-	// waits longer: there it is a fifth of the time without a change, once that is more.
-	restoredInterval = 1750 * time.Millisecond
+	// restoredInterval applies when a rollback only waits until the last failed task is removed: callers have the former
+	// version already. An own strategy of ECS waits longer: there it is a fifth of the time without a change, once that
+	// is more.
+	restoredInterval = 3500 * time.Millisecond
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,

@@ -102,13 +102,10 @@ func FindActiveService(ctx context.Context, s *step.Step) (*ecs.ServiceState, er
 		if err := s.CheckInterrupt(ctx); err != nil {
 			return nil, err
 		}
-		of := s.Reads.BeginRead(s.Clock.Now())
-		live, err := s.Client.Observe(ctx)
+		live, err := step.ObserveUnchecked(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		s.ReadAt = s.Clock.Now()
-		s.Reads.Hold(step.UncheckedKey, of, live)
 		switch {
 		case live == nil || live.Status == "INACTIVE":
 			return nil, nil

@@ -53,6 +53,8 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 		return err
 	}
 	if err := EndError(s, revision, last.Verdict); err != nil {
+		of.SentAt = last.Read.SentAt
+		s.Reads.Hold(step.UncheckedKey, of, last.Read.State) // for the rollback
 		return err
 	}
 	if err := shareLastRead(ctx, s, of, last.Read); err != nil {

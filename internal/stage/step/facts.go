@@ -9,9 +9,11 @@ import (
 
 // Facts keeps what AWS does not change while the resource exists, so that the stages of one run read
 // it once: the ports of listeners, and the addresses of tasks. It decides nothing: a stage still
-// reads which tasks run and what the rules are. The zero value knows nothing.
+// reads which tasks run and what the rules are, unless the stage before it has read that in the same poll.
+// The zero value knows nothing.
 type Facts struct {
 	Listeners alb.ListenerCache
+	Reads     PollReads // of the poll in progress; a stage ends where the next one begins
 	requests  requestWatch
 
 	mu     sync.Mutex

@@ -104,14 +104,33 @@ func ObserveShared(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 }
 
 // FindService returns the read of the service that this poll has; the zero value if it has none.
-func (p *PollReads) FindService(now time.Time) ecs.ServiceRead {
+func (p *PollReads) FindService(now time.Time) ecs.ServiceRead { return p.findService(ServiceKey, now) }
+
+func (p *PollReads) findService(key string, now time.Time) ecs.ServiceRead {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of, ok := p.held[ServiceKey]
+	of, ok := p.held[key]
 	if !ok || now.Sub(of.SentAt) > shareLimit {
 		return ecs.ServiceRead{}
 	}
 	return ecs.ServiceRead{State: of.value.(*ecs.ServiceState), SentAt: of.SentAt}
+}
+
+// ObserveUnchecked reads the service without any check, for the beginning of a stage. The read that ended the stage
+// before it is shared, if it showed a service.
+func ObserveUnchecked(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
+	if held := s.Reads.findService(UncheckedKey, s.Clock.Now()); held.State != nil {
+		s.ReadAt = held.SentAt
+		return held.State, nil
+	}
+	of := s.Reads.BeginRead(s.Clock.Now())
+	live, err := s.Client.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.ReadAt = s.Clock.Now()
+	s.Reads.Hold(UncheckedKey, of, live)
+	return live, nil
 }
 
 // RulesKey is the key of the listener rules in [PollReads].
