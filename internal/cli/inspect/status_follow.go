@@ -22,7 +22,7 @@ const statusInterval = 2 * time.Second
 type statusScreen struct {
 	session      *session.Session
 	lastText     string
-	renderedRows int // lines on the terminal
+	renderedRows int // on the terminal
 }
 
 // watchStatus shows the status until the running deployment has ended. If none runs, it shows the
@@ -94,19 +94,15 @@ func (s *statusScreen) showStatus(t *ServiceReport, now time.Time) error {
 	return err
 }
 
-// redrawRows overwrites the rows of the last call. It cuts wide lines and drops surplus rows, because
-// wrapped or scrolled rows could not be erased.
+// redrawRows overwrites the rows of the last call. It drops surplus rows, because scrolled rows could not be erased.
 func (s *statusScreen) redrawRows(text string) error {
 	width, height := s.session.Env.Size(s.session.Env.Out)
-	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if height > 1 && len(rows) > height-1 {
-		rows = rows[:height-1]
-	}
-	for i := range rows {
-		rows[i] = s.session.Paint.ClipLine(rows[i], width)
+	lines, rows := show.FitLines(text, width, height)
+	for i := range lines {
+		lines[i] = s.session.Paint.OneLine(lines[i])
 	}
 	up := s.session.Paint.EraseRows(s.renderedRows)
-	s.renderedRows = len(rows)
-	_, err := fmt.Fprint(s.session.Env.Out, up+strings.Join(rows, "\n")+"\n")
+	s.renderedRows = rows
+	_, err := fmt.Fprint(s.session.Env.Out, up+strings.Join(lines, "\n")+"\n")
 	return err
 }

@@ -66,10 +66,13 @@ func (p Paint) EraseRows(rows int) string {
 	return p.own.Code(fmt.Sprintf("[%dA", rows)) + p.own.Raw("\r") + p.own.Code("[J")
 }
 
+// OneLine returns a text without the codes of others, as one line.
+func (p Paint) OneLine(s string) string { return p.own.Line(s) }
+
 // ClipLine cuts a line that the terminal would wrap, and ends it with an ellipsis. The redraw counts
 // lines, so that no line may wrap. Color codes do not count as width.
 func (p Paint) ClipLine(s string, width int) string {
-	if s = p.own.Line(s); width <= 0 {
+	if s = p.OneLine(s); width <= 0 {
 		return s
 	}
 	seen, at, escape, colored := 0, 0, false, false

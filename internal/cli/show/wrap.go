@@ -43,18 +43,43 @@ func (w *WrapWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// terminalCode matches the codes that sluice writes to a terminal. They have no width.
-var terminalCode = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]|\r")
+// terminalCode matches the codes that sluice writes to a terminal, also with their prefix. They have no width.
+var terminalCode = regexp.MustCompile("\x1b(?:[0-9a-f]{16})?\\[[0-9;]*[A-Za-z]|\r")
+
+// visibleWidth is how many columns a text takes on a terminal.
+func visibleWidth(text string) int { return utf8.RuneCountInString(terminalCode.ReplaceAllString(text, "")) }
+
+// FitLines breaks the lines of a text as [WrapWriter] does, and drops those at the end that are too many for a terminal of
+// that height, which keeps a row for the cursor. rows is how many rows the lines take: a word that is wider than the
+// terminal takes several. A width or height of 0 is unknown.
+func FitLines(text string, width, height int) (lines []string, rows int) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if width >= narrowest {
+			line = wrapLine(line, width)
+		}
+		for part := range strings.SplitSeq(line, "\n") {
+			takes := 1
+			if width > 0 {
+				takes = max(1, (visibleWidth(part)+width-1)/width)
+			}
+			if height > 1 && rows+takes > height-1 {
+				return lines, rows
+			}
+			lines, rows = append(lines, part), rows+takes
+		}
+	}
+	return lines, rows
+}
 
 // lineHead matches what precedes the text of a line: the sign of a comment, spaces, and a bullet, a time,
 // a number, a sign or a label.
 var lineHead = regexp.MustCompile(`^(?:# )? *(?:(?:[-+~•] |[0-9]+(?::[0-9]{2})+ +|[0-9]+ |next: |warning: |note: ))?`)
 
 // wrapLine breaks a line at spaces, so that no part is wider than the terminal. A word that is wider
-// itself, such as an ARN, is not broken, nor is a command of a next step: people copy it.
+// itself, such as an ARN, is not broken, nor is a command of sluice or of a next step: people copy it.
 func wrapLine(line string, width int) string {
 	plain := terminalCode.ReplaceAllString(line, "")
-	if utf8.RuneCountInString(plain) <= width || isWhole(plain) {
+	if visibleWidth(line) <= width || isWhole(plain) {
 		return line
 	}
 	head := lineHead.FindString(plain)
@@ -67,15 +92,12 @@ func wrapLine(line string, width int) string {
 		indent += 2
 	}
 	indent = min(indent, width/2)
-	cut := cutWord
-	if strings.HasSuffix(head, "next: ") {
-		cut = cutCommand
-	}
+	isNext := strings.HasSuffix(head, "next: ")
 	var out strings.Builder
 	column := 0
 	for len(line) > 0 {
-		word, rest := cut(line)
-		wide := utf8.RuneCountInString(terminalCode.ReplaceAllString(word, ""))
+		word, rest := cutCommand(line, isNext)
+		wide := visibleWidth(word)
 		if text := strings.TrimLeft(word, " "); column > indent && column+wide > width && text != "" {
 			out.WriteString("\n" + comment + strings.Repeat(" ", indent-len(comment)))
 			wide -= len(word) - len(text)
@@ -110,14 +132,15 @@ var (
 	otherCommand  = regexp.MustCompile(`^ *(?:aws|git) [a-z]`)
 )
 
-// cutCommand is cutWord, but a command is one word. That of another program ends with the sentence.
-func cutCommand(line string) (word, rest string) {
+// cutCommand is cutWord, but a command of sluice is one word. In a next step that of another program is one too, which
+// ends with the sentence.
+func cutCommand(line string, isNext bool) (word, rest string) {
 	for _, form := range []*regexp.Regexp{quotedCommand, sluiceCommand} {
 		if command := form.FindString(line); command != "" {
 			return command, line[len(command):]
 		}
 	}
-	if !otherCommand.MatchString(line) {
+	if !isNext || !otherCommand.MatchString(line) {
 		return cutWord(line)
 	}
 	end := len(line)

@@ -27,7 +27,9 @@ func TestLinesWrapAtTheWidthOfTheTerminal(t *testing.T) {
 			"next: run sluice resume slc-01abc to\n      continue, or\n      sluice abort slc-01abc to stop\n"},
 		{"long command of a next step", "next: mend it: aws ecs list-services --cluster prod --output text. Or deploy\n",
 			"next: mend it:\n      aws ecs list-services --cluster prod --output text.\n      Or deploy\n"},
-		{"command elsewhere", "the shift was made by aws ecs update-service --cluster prod\n",
+		{"command of sluice elsewhere", "slc-1: paused, no process runs it. To continue: sluice resume slc-1\n",
+			"slc-1: paused, no process runs it. To\n  continue: sluice resume slc-1\n"},
+		{"another command elsewhere", "the shift was made by aws ecs update-service --cluster prod\n",
 			"the shift was made by aws ecs\n  update-service --cluster prod\n"},
 		{"long word", "see arn:aws:ecs:us-east-1:123456789012:service/prod/web for more\n",
 			"see\n  arn:aws:ecs:us-east-1:123456789012:service/prod/web\n  for more\n"},
@@ -48,6 +50,20 @@ func TestLinesWrapAtTheWidthOfTheTerminal(t *testing.T) {
 		n, err := NewWrapWriter(&out, func() int { return 40 }).Write([]byte(c.in))
 		if err != nil || n != len(c.in) || out.String() != c.want {
 			t.Errorf("%s: %d of %d, %v\n%s\nwant\n%s", c.name, n, len(c.in), err, out.String(), c.want)
+		}
+	}
+}
+
+// TestFitLines: what a terminal breaks itself counts as rows, so that all rows can be erased.
+func TestFitLines(t *testing.T) {
+	long := "arn:aws:ecs:us-east-1:123456789012:service/prod/web"
+	text := "service web\n\n\x1b0123456789abcdef[2mone two three four five six seven eight nine\x1b0123456789abcdef[0m\n" + long + "\nend\n"
+	for _, c := range []struct{ width, height, lines, rows int }{{40, 0, 6, 7}, {0, 0, 5, 5}, {40, 8, 6, 7}, {40, 7, 5, 6},
+		{40, 6, 4, 4}, {40, 1, 6, 7}} {
+		lines, rows := FitLines(text, c.width, c.height)
+		if len(lines) != c.lines || rows != c.rows {
+			t.Errorf("%d x %d: %d lines in %d rows, want %d in %d:\n%s", c.width, c.height, len(lines), rows, c.lines, c.rows,
+				strings.Join(lines, "\n"))
 		}
 	}
 }
