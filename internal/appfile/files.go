@@ -100,7 +100,9 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 		return
 	}
 	for _, n := range []*definition.Node{list.Get("primary"), list.Get("canary")} {
-		l.checkGroupARN(n.Get("targetGroupArn"))
+		if p := validate.CheckGroupARN(l.src, n.Get("targetGroupArn")); p != nil {
+			l.addProblem(p)
+		}
 		name, port := n.Get("containerName"), n.Get("containerPort")
 		if values.Text(name) == "" {
 			continue
@@ -109,19 +111,6 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 			l.addProblem(p)
 		}
 	}
-}
-
-// checkGroupARN refuses what is not the ARN of a target group. AWS refuses it too, without its line.
-func (l *loader) checkGroupARN(n *definition.Node) {
-	text := values.Text(n)
-	parts := strings.SplitN(text, ":", 6)
-	if text == "" || parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "targetgroup/") {
-		return
-	}
-	p := l.src.At(n, "targetGroupArn is not the ARN of a target group: "+
-		"arn:aws:elasticloadbalancing:<region>:<account>:targetgroup/<name>/<id>")
-	p.Next = "find the ARN: aws elbv2 describe-target-groups"
-	l.addProblem(p)
 }
 
 // readNamed reads a file that the application file names, and evaluates it if the format says so. It

@@ -74,8 +74,8 @@ func TestNextStepsArePlain(t *testing.T) {
 	}
 }
 
-// nextSteps returns the texts that fields named Next can have, and those that are printed after
-// "next: ", with the position of each.
+// nextSteps returns the texts that fields named Next can have, those that Session.PrintNext gets, and those that are printed
+// after "next: ", with the position of each.
 func nextSteps(flow *textFlow) map[string]string {
 	found := map[string]string{}
 	add := func(f foundText) {
@@ -87,7 +87,7 @@ func nextSteps(flow *textFlow) map[string]string {
 	}
 	for obj := range flow.sources {
 		field, ok := obj.(*types.Var)
-		if !ok || !field.IsField() || field.Name() != "Next" {
+		if !ok || !(field.IsField() && field.Name() == "Next" || isNextOfSession(field)) {
 			continue
 		}
 		for _, f := range flow.textsOf(obj, map[types.Object]bool{}) {
@@ -98,6 +98,11 @@ func nextSteps(flow *textFlow) map[string]string {
 		add(f)
 	}
 	return found
+}
+
+// isNextOfSession reports whether v is the text that Session.NextStep or PrintNext gets.
+func isNextOfSession(v *types.Var) bool {
+	return !v.IsField() && v.Name() == "next" && v.Pkg() != nil && strings.HasSuffix(v.Pkg().Path(), "internal/cli/session")
 }
 
 // adviceProblems returns which rules an advice breaks. A text that begins with a hole is the rest of

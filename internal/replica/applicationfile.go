@@ -384,7 +384,7 @@ func (s Setup) Suggestions() []string {
 	case s.NoCanary != "":
 		return []string{"the service cannot have a canary: " + s.NoCanary}
 	case s.Canary != nil && !s.CanaryExists:
-		return []string{fmt.Sprintf("a canary needs a second target group. The local AWS has %s. In AWS, create one "+
+		return []string{fmt.Sprintf("the pipeline needs a second target group. The local AWS has %s. In AWS, create one "+
 			"with the settings of %s (aws elbv2 create-target-group) before you deploy, and put its ARN in the "+
 			"application file", sluice.TargetGroupName(s.Canary.ARN),
 			sluice.TargetGroupName(s.Primary.ARN))}

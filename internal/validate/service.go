@@ -2,6 +2,7 @@ package validate
 
 import (
 	"slices"
+	"strings"
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
@@ -40,6 +41,9 @@ func (c *checker) checkService(service *definition.Service) {
 	}
 	for _, b := range itemsOf(body.Find("loadBalancers")) {
 		c.checkBalancer(b)
+		if group := b.Find("targetGroupArn"); hasContent(group) && !strings.HasPrefix(group.Text, "arn:") {
+			c.problems = append(c.problems, CheckGroupARN(c.src, group)) // its name; AWS refuses another ARN
+		}
 	}
 	c.refuseSameBalancers(itemsOf(body.Find("loadBalancers")))
 	c.checkPlacement(body)
@@ -134,4 +138,20 @@ func (c *checker) checkBalancer(b *definition.Node) {
 	if !hasContent(group) && !hasContent(name) {
 		c.addProblem(b, "add targetGroupArn", "a load balancer has no targetGroupArn")
 	}
+}
+
+// CheckGroupARN returns the problem of what is not the ARN of a target group; nil if there is none. AWS refuses it too,
+// without its line.
+func CheckGroupARN(src *definition.Source, n *definition.Node) *definition.Problem {
+	if n == nil || n.Text == "" {
+		return nil
+	}
+	parts := strings.SplitN(n.Text, ":", 6)
+	if parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "targetgroup/") {
+		return nil
+	}
+	p := src.At(n, "targetGroupArn is not the ARN of a target group: "+
+		"arn:aws:elasticloadbalancing:<region>:<account>:targetgroup/<name>/<id>")
+	p.Next = "find the ARN: aws elbv2 describe-target-groups"
+	return p
 }

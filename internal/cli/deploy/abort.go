@@ -67,6 +67,6 @@ func (p *program) printAborted(ctx context.Context, t *session.Opened) error {
 	if !t.Plan.Mode().HasService() {
 		return nil
 	}
-	fmt.Fprintf(p.Env.Err, "next: run sluice rollback %s to restore the state before the deployment\n", t.Deployment.ID)
+	p.PrintNext(fmt.Sprintf("run sluice rollback %s to restore the state before the deployment", t.Deployment.ID))
 	return nil
 }

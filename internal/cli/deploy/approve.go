@@ -151,7 +151,7 @@ func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journ
 	p.PrintResult(text)
 	runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
 	if err == nil && runs == "" && missing <= 0 {
-		fmt.Fprintln(p.Env.Err, "next: run sluice resume "+d.ID+" to continue; no process runs the deployment")
+		p.PrintNext("run sluice resume " + d.ID + " to continue; no process runs the deployment")
 	}
 	return err
 }

@@ -81,6 +81,7 @@ func (p *program) reportUnfinished(ctx context.Context, j *journal.Journal, e ru
 // reportEnd prints how a run ended, or passes it to the program of several applications. It returns
 // the exit code as an error.
 func (p *program) reportEnd(e runEnd) error {
+	e.Next = p.NextStep(e.Next)
 	r := e.report()
 	if e.err == nil && r.IsFailure() {
 		p.WriteAnnotation(p.Env.Err, "error", r.Message(), show.AnnotationTitle(r.Title()))
@@ -97,7 +98,7 @@ func (p *program) reportEnd(e runEnd) error {
 		p.PrintResult(e.result)
 	}
 	if e.Next != "" {
-		fmt.Fprintln(p.Env.Err, "next: "+e.Next)
+		p.PrintNext(e.Next)
 	}
 	return session.ExitWith(e.exit)
 }

@@ -105,7 +105,7 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 		t.Undescribed = t.undescribedTexts()
 		return "", show.WriteJSON(p.Env.Out, t)
 	}
-	return t.summary(), t.writeText(p.Env.Out, p.PaintFor(p.Env.Out))
+	return t.summary(), t.writeText(p.Env.Out, p.PaintFor(p.Env.Out), p.NextStep)
 }
 
 // summary describes the state of a service in a few words.
@@ -287,5 +287,5 @@ func PrintService(ctx context.Context, s *session.Session, t *session.Opened) er
 	if tree.Deployment, err = reportDeployment(ctx, s, t); err != nil {
 		return err
 	}
-	return tree.writeText(s.Env.Out, s.PaintFor(s.Env.Out))
+	return tree.writeText(s.Env.Out, s.PaintFor(s.Env.Out), s.NextStep)
 }

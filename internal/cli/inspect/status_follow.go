@@ -74,7 +74,7 @@ func (s *statusScreen) showStatus(t *ServiceReport, now time.Time) error {
 		if err := show.WriteJSON(&b, t); err != nil {
 			return err
 		}
-	} else if err := t.writeText(&b, s.session.PaintFor(out)); err != nil {
+	} else if err := t.writeText(&b, s.session.PaintFor(out), s.session.NextStep); err != nil {
 		return err
 	}
 	if b.String() == s.lastText {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/sluice-ecs/sluice/internal/cli/session"
@@ -15,9 +16,14 @@ import (
 // serviceView writes the state of a service as text.
 type serviceView struct{ show.Paint }
 
-// writeText writes the state of the service as text.
-func (t *ServiceReport) writeText(w io.Writer, p show.Paint) error {
-	return serviceView{p}.writeService(w, t)
+// writeText writes the state of the service as text. own adds the flags of this command line to the commands in it.
+func (t *ServiceReport) writeText(w io.Writer, p show.Paint, own func(string) string) error {
+	var b strings.Builder
+	if err := (serviceView{p}).writeService(&b, t); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, own(b.String()))
+	return err
 }
 
 func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {

@@ -129,6 +129,7 @@ func (v *waitView) newResult(w waitOutcome) waitResult {
 	if w.err != nil {
 		r.ExitCode, r.Error, r.Next = session.ExitCode(w.err), w.err.Error(), sluice.NextStep(w.err)
 	}
+	r.Next = v.session.NextStep(r.Next)
 	return r
 }
 
@@ -171,10 +172,11 @@ func (v *waitView) printVerdict(s watch.Update) {
 	}
 	fmt.Fprintf(p.Env.Out, "%s: %s\n", s.Target.Name(), text)
 	if s.Verdict.Next != "" && failed {
-		fmt.Fprintln(p.Env.Err, "next: "+s.Verdict.Next)
+		p.PrintNext(s.Verdict.Next)
 	}
 	if failed {
-		r := report.Report{Name: s.Target.Name(), Outcome: string(s.Verdict.Outcome), Cause: s.Verdict.Detail, Next: s.Verdict.Next}
+		r := report.Report{Name: s.Target.Name(), Outcome: string(s.Verdict.Outcome), Cause: s.Verdict.Detail,
+			Next: p.NextStep(s.Verdict.Next)}
 		p.WriteAnnotation(p.Env.Err, "error", r.Message(), show.AnnotationTitle(r.Title()))
 	}
 }

@@ -71,8 +71,7 @@ func listClusters(ctx context.Context, of ecs.Service) (names []string, err erro
 
 // refuseToAsk returns the error without a terminal. It lists what --cluster or --service can be, if AWS can be read.
 func (r *initRun) refuseToAsk(ctx context.Context, dir string) error {
-	why, next := replica.TaskFile+": the file does not exist", "give --cluster and --service to read a running service, or "+
-		"put taskdef.json and servicedef.json there"
+	why, next := replica.TaskFile+": the file does not exist", giveService
 	if r.cluster != "" {
 		why, next = "--cluster names the cluster of --service, which is missing", "give --service too, or leave --cluster out"
 	}

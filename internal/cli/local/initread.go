@@ -86,6 +86,10 @@ func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err erro
 	return replica.SetupFromDefinitions(task, service).Choose(replica.Pipeline(r.pipeline), nil)
 }
 
+// giveService is what sluice init needs.
+const giveService = "give --cluster and --service to read a running service, or put there taskdef.json and servicedef.json as " +
+	"aws ecs register-task-definition and create-service take them"
+
 // explainMissing says what sluice init needs if a definition file cannot be read.
 func explainMissing(dir, name string, err error) error {
 	var why *fs.PathError
@@ -97,7 +101,7 @@ func explainMissing(dir, name string, err error) error {
 		err = errors.New("the file does not exist")
 	}
 	return &sluice.Error{Op: "sluice init", Resource: dir, Err: fmt.Errorf("%s: %w", name, err),
-		Next: "give --cluster and --service to read a running service, or put taskdef.json and servicedef.json there"}
+		Next: giveService}
 }
 
 // readService reads the running service.
@@ -142,7 +146,7 @@ func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes
 	for _, n := range notes {
 		fmt.Fprintf(r.Env.Out, "note: %s\n", n)
 	}
-	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
+	next := "run sluice sim --from " + dir + " --speed 40 for a local AWS, then sluice plan " + dir
 	if r.service != "" || r.family != "" {
 		next = "run sluice plan " + dir + ", which shows no change"
 	}

@@ -71,8 +71,8 @@ func (s *Session) printOneError(err error) {
 	}
 	fmt.Fprintln(s.Env.Err, s.Paint.Bad(s.Paint.ARNs(err.Error())))
 	text := err.Error()
-	if next := sluice.NextStep(err); next != "" {
-		fmt.Fprintln(s.Env.Err, "next: "+next)
+	if next := s.NextStep(sluice.NextStep(err)); next != "" {
+		s.PrintNext(next)
 		text += "\nnext: " + next
 	}
 	s.WriteAnnotation(s.Env.Err, "error", text, "")

@@ -30,6 +30,7 @@ type Session struct {
 	accounts *openedAccounts
 	known    *secret.Known // values of lookups that no output shows
 	reports  *reports
+	place    string          // the only argument of the command line; empty: there is none, or there are several
 	command  context.Context // of the running command
 	terminal *show.Terminal  // of one of several applications; nil: see Terminal
 
@@ -60,7 +61,7 @@ func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
 	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
-		known: s.known, command: s.command, terminal: &t, reports: s.reports}
+		known: s.known, place: s.place, command: s.command, terminal: &t, reports: s.reports}
 }
 
 // ShowKnownSecrets makes output show the secret values of lookups.
@@ -77,7 +78,7 @@ func (s *Session) Terminal() show.Terminal {
 		return *s.terminal
 	}
 	t := show.Terminal{Out: s.Env.Out, Err: s.Env.Err, OutPaint: s.PaintFor(s.Env.Out), ErrPaint: s.Paint,
-		JSON: s.Flags.Output == JSON, CI: s.Env.ciSystem()}
+		JSON: s.Flags.Output == JSON, CI: s.Env.ciSystem(), Next: s.NextStep}
 	if s.Env.IsTerminal(s.Env.Err) {
 		t.Size = func() (int, int) { return s.Env.Size(s.Env.Err) }
 	}

@@ -33,6 +33,7 @@ type lineRenderer struct {
 	section  string    // that is open; empty: none
 	lastText string
 	causes   causeMemory
+	next     func(string) string // with the flags of this command line; nil: unchanged
 }
 
 func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
@@ -56,7 +57,11 @@ func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.Dim(FormatElapsed(e.At.Sub(l.began))), indentOf(ev),
 		colorLine(l.paint, words.withIndent()))
 	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
-		fmt.Fprintf(l.w, "%s   next: %s\n", FormatElapsed(e.At.Sub(l.began)), ended.Next)
+		next := ended.Next
+		if l.next != nil {
+			next = l.next(next)
+		}
+		fmt.Fprintf(l.w, "%s   next: %s\n", FormatElapsed(e.At.Sub(l.began)), next)
 	}
 }
 

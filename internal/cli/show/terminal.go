@@ -13,6 +13,7 @@ type Terminal struct {
 	OutPaint, ErrPaint Paint
 	JSON               bool                       // events are JSON Lines on Out
 	CI                 CI                         // whose log Err is
+	Next               func(string) string        // adds this command line's flags to a next step; nil: unchanged
 	stream             *JSONLines                 // nil: a new one for each deployment
 	board              *severalBoard              // of several deployments on one terminal; nil: each has its own
 	entry              int                        // of this application, on board
@@ -29,11 +30,11 @@ func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
 	case t.board != nil:
 		return t.board.newRenderer(t.entry, pl)
 	case !pl.Mode().HasService():
-		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, ci: t.CI}
+		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, ci: t.CI, next: t.Next}
 	case t.Size != nil && t.CI == NoCI:
 		return newProgressView(t.Err, t.ErrPaint, NewBoard(pl), c, t.Size)
 	}
-	return &lineRenderer{w: t.Err, paint: t.ErrPaint, ci: t.CI}
+	return &lineRenderer{w: t.Err, paint: t.ErrPaint, ci: t.CI, next: t.Next}
 }
 
 // NewJSONLines returns a writer of the events of an application in JSON.

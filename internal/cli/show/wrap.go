@@ -47,7 +47,9 @@ func (w *WrapWriter) Write(p []byte) (int, error) {
 var terminalCode = regexp.MustCompile("\x1b(?:[0-9a-f]{16})?\\[[0-9;]*[A-Za-z]|\r")
 
 // visibleWidth is how many columns a text takes on a terminal.
-func visibleWidth(text string) int { return utf8.RuneCountInString(terminalCode.ReplaceAllString(text, "")) }
+func visibleWidth(text string) int {
+	return utf8.RuneCountInString(terminalCode.ReplaceAllString(text, ""))
+}
 
 // FitLines breaks the lines of a text as [WrapWriter] does, and drops those at the end that are too many for a terminal of
 // that height, which keeps a row for the cursor. rows is how many rows the lines take: a word that is wider than the

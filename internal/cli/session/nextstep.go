@@ -1,0 +1,76 @@
+package session
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ownCommand matches a command of sluice that reads AWS, the journal or the application's files, and namedPlace the words
+// after it if they name a deployment, a service, a folder, or a word such as ID for which a person puts something.
+var (
+	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|history|logs|plan|refresh|resume|` +
+		`revisions|rollback|run|scale|status|tasks|verify|wait)\b`)
+	namedPlace = regexp.MustCompile(`^[^,;]* (?:slc-|--cluster|--service|[^ ,;]*/|[A-Z]{2,}\b)`)
+	nextClause = regexp.MustCompile(`,|;| or | then `)
+)
+
+// takesService are the commands that take CLUSTER/SERVICE in place of a folder.
+var takesService = []string{"abort", "approve", "continue", "history", "logs", "resume", "rollback", "status", "tasks", "wait"}
+
+// SetPlace keeps the arguments of the command line, for the next steps that it prints.
+func (s *Session) SetPlace(args []string) {
+	if len(args) == 1 && args[0] != "." {
+		s.place = args[0]
+	}
+}
+
+// NextStep returns a next step whose commands are about the same as this one: they get the folder or the service that the
+// command line names, unless they name one, and its flags for the journal, the account and the environment, unless the
+// text has them.
+func (s *Session) NextStep(next string) string {
+	var flags strings.Builder
+	f := s.Flags
+	for _, flag := range [][2]string{{"state", f.state}, {"env", f.files.environment}, {"region", f.Region},
+		{"profile", f.profile}, {"assume-role", f.role}, {"endpoint-url", f.endpoint}} {
+		if name, value := "--"+flag[0], flag[1]; value != "" && !strings.Contains(next, name) {
+			flags.WriteString(" " + name + " " + shellWord(value))
+		}
+	}
+	var all strings.Builder
+	end := 0
+	for _, at := range ownCommand.FindAllStringSubmatchIndex(next, -1) {
+		all.WriteString(next[end:at[1]])
+		if end = at[1]; s.takesPlace(next[at[2]:at[3]], nextClause.Split(next[end:], 2)[0]) {
+			all.WriteString(" " + shellWord(s.place))
+		}
+		all.WriteString(flags.String())
+	}
+	return all.String() + next[end:]
+}
+
+// takesPlace reports whether a command with these words after it needs the place of the command line.
+func (s *Session) takesPlace(command, words string) bool {
+	if s.place == "" || namedPlace.MatchString(words) || strings.HasPrefix(words+" ", " "+shellWord(s.place)+" ") {
+		return false
+	}
+	if _, isService := s.ServiceAt(s.place); isService {
+		return slices.Contains(takesService, command)
+	}
+	return !strings.HasPrefix(s.place, "slc-") && s.exists(s.place)
+}
+
+// PrintNext prints a next step.
+func (s *Session) PrintNext(next string) { fmt.Fprintln(s.Env.Err, "next: "+s.NextStep(next)) }
+
+// plainWord matches a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// shellWord returns a word as a shell reads it.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"os"
+	"testing"
+)
+
+// TestNextStepIsAboutTheSame: a next step that is typed as printed reads the folder, the journal, the environment and the AWS
+// of the command that printed it.
+func TestNextStepIsAboutTheSame(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("web", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags             Flags
+		place, text, want string
+	}{
+		{Flags{}, "", "run sluice resume slc-1 to continue", "run sluice resume slc-1 to continue"},
+		{Flags{state: "j.sqlite", files: fileFlags{environment: "prod"}}, "web",
+			"run sluice approve slc-1, then sluice resume slc-1",
+			"run sluice approve --state j.sqlite --env prod slc-1, then sluice resume --state j.sqlite --env prod slc-1"},
+		{Flags{state: "a b's"}, "", "run sluice rollback", `run sluice rollback --state 'a b'\''s'`},
+		{Flags{state: "j", Region: "eu-west-1", profile: "p", role: "arn:aws:iam::123456789012:role/r", endpoint: "http://a:1"}, "",
+			"run sluice wait --region us-east-1 --cluster prod",
+			"run sluice wait --state j --profile p --assume-role arn:aws:iam::123456789012:role/r --endpoint-url http://a:1 " +
+				"--region us-east-1 --cluster prod"},
+		{Flags{state: "j"}, "", "leave --state out: sluice resume slc-1", "leave --state out: sluice resume slc-1"},
+		{Flags{state: "j"}, "web", "run sluice sim --from DIR", "run sluice sim --from DIR"},
+		{Flags{}, "web", "run sluice scale --tasks 0 first, or give --terminate",
+			"run sluice scale web --tasks 0 first, or give --terminate"},
+		{Flags{}, "web", "run sluice plan --iam --check", "run sluice plan web --iam --check"},
+		{Flags{}, "web", "run sluice deploy to create it; or sluice deploy --take-over to end it",
+			"run sluice deploy web to create it; or sluice deploy web --take-over to end it"},
+		{Flags{}, "web", "run sluice plan web", "run sluice plan web"},
+		{Flags{}, "web", "run sluice history ID for its events", "run sluice history ID for its events"},
+		{Flags{}, "web", "run sluice rollback --cluster prod --service web", "run sluice rollback --cluster prod --service web"},
+		{Flags{}, "web", "run sluice status prod/web", "run sluice status prod/web"},
+		{Flags{}, "prod/web", "run sluice status, or sluice deploy", "run sluice status prod/web, or sluice deploy"},
+		{Flags{}, "nothing-here", "run sluice status", "run sluice status"},
+		{Flags{}, "slc-1", "run sluice status", "run sluice status"},
+	} {
+		s := &Session{Flags: c.flags, Env: Env{Getwd: os.Getwd, FS: os.DirFS}}
+		s.SetPlace([]string{c.place})
+		if got := s.NextStep(c.text); got != c.want || s.NextStep(got) != got {
+			t.Errorf("%s\nwant %s\nagain %s", got, c.want, s.NextStep(got))
+		}
+	}
+}
