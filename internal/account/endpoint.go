@@ -89,7 +89,7 @@ func checkEndpoint(endpoint string) error {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return wrong("", errors.New("it is not a URL")) // the parser's error quotes parts that may be secret
+		return wrong("", errors.New("it is not a URL with http:// or https://")) // the parser's error may quote secrets
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

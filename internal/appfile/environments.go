@@ -84,6 +84,11 @@ func (l *loader) chooseEnvironment(root *definition.Node) (given map[string]stri
 // a value that was meant for another flag.
 func (l *loader) refuseEnvironment(names []string) {
 	p := l.src.At(l.src.Root, "the file has no environment of that name")
+	for _, e := range l.src.Root.Entries {
+		if e.Key == "environments" && len(names) > 0 {
+			p = l.src.AtKey(e, "the file has no environment of that name: it has %s", strings.Join(names, ", "))
+		}
+	}
 	p.Meant = definition.Nearest(l.environment, names)
 	switch {
 	case l.app.Format != Sluice || l.implied:

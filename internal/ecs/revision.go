@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -120,6 +121,9 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 		next := sluice.NextStep(err)
 		if IsRefused(err) {
 			next = "use family:revision or the ARN of a registered task definition"
+			if family, _, isRevision := strings.Cut(sluice.ARNName(name), ":"); isRevision {
+				next = "name a registered one: aws ecs list-task-definitions --family-prefix " + family
+			}
 		}
 		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
 			Next: next}

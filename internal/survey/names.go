@@ -19,7 +19,7 @@ func nameClusters(ctx context.Context, of ecs.Service, err error) error {
 	}
 	name := sluice.ARNName(of.Cluster)
 	why := fmt.Sprintf("the cluster does not exist in Region %s", of.API.Options().Region)
-	next := "correct the cluster's name, or create it: aws ecs create-cluster --cluster-name " + name
+	next := "correct the cluster's name or the Region, or create it: aws ecs create-cluster --cluster-name " + name
 	arns, listErr := of.ListClusters(account.WithOptionalReads(ctx))
 	if names := namesOf(arns); listErr == nil && len(names) > 0 {
 		why += ", which has " + definition.ListNames(names)

@@ -43,8 +43,12 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	defer t.Journal.Close()
 	d := t.Deployment
 	if d.State == journal.Ended {
+		next := "run sluice status to see what is running"
+		if d.Outcome == sluice.Succeeded {
+			next = "run sluice rollback " + d.ID + " to restore the state before the deployment"
+		}
 		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("the deployment has ended: %s",
-			d.Outcome), Next: "run sluice rollback " + d.ID + " to restore the state before the deployment"}
+			d.Outcome), Next: next}
 	}
 	e := p.NewEngine(t.Account, t.Clock, t.Journal)
 	if err := e.SendCommand(ctx, d.ID, journal.Abort, 0, p.ActorName("")); err != nil {

@@ -85,7 +85,7 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 			Next: next}
 	}
 	if d.State == journal.Ended {
-		return fail("", "the deployment has ended: %s", d.Outcome)
+		return fail("run sluice status to see what is running", "the deployment has ended: %s", d.Outcome)
 	}
 	stages, err := j.Stages(ctx, d.ID)
 	if err != nil {

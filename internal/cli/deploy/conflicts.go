@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,9 @@ import (
 // conflictFlags are the flags that allow a command to end or clean up other deployments of the same
 // service.
 type conflictFlags struct {
-	takeOver bool // end the deployment that owns the service
-	adopt    bool // remove the leftovers of a deployment that is not in this journal
+	command  string // that has the flags, such as sluice deploy; empty: a rollback
+	takeOver bool   // end the deployment that owns the service
+	adopt    bool   // remove the leftovers of a deployment that is not in this journal
 }
 
 func (l *conflictFlags) registerAll(c *cobra.Command) {
@@ -29,6 +31,7 @@ func (l *conflictFlags) registerAll(c *cobra.Command) {
 }
 
 func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
+	l.command = c.Root().Name() + " " + c.Name()
 	c.Flags().BoolVar(&l.takeOver, "take-over", false, says)
 }
 
@@ -132,18 +135,18 @@ func claimOwner(claim string) string {
 const startOperation = "start a deployment"
 
 func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployment) error {
-	who := "no process runs it now"
+	who, first := "no process runs it now", fmt.Sprintf("end it first: sluice resume %s, ", d.ID)
 	owner, _, err := c.journal.Holder(ctx, engine.LeaseResource(d))
 	if err != nil {
 		return err
 	}
 	if owner != "" && c.program.IsOwnerAlive(owner) {
-		who = "process " + owner + " runs it"
+		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
 	}
 	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who),
-		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy "+
-			"--take-over to roll it back and deploy", d.ID, d.ID, d.ID)}
+		Next: fmt.Sprintf("%ssluice rollback %s or sluice abort %s; or %s --take-over to roll it back first", first, d.ID, d.ID,
+			cmp.Or(c.flags.command, "sluice deploy"))}
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment

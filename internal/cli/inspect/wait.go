@@ -115,7 +115,7 @@ code is the worst of theirs. ` + session.PatternHelp,
 // addTargets adds the services that the flags name, or those of the named applications.
 func (p *program) addTargets(o *waitOptions, n session.Named, hasTimeout bool) (err error) {
 	var errs []error
-	if len(o.services) > 0 || o.deployment != "" {
+	if len(o.services) > 0 || o.deployment != "" && !n.IsGiven {
 		if n.IsGiven {
 			return &sluice.Error{Op: "sluice wait",
 				Err:  errors.New("the service is given twice: " + strings.Join(n.Paths, ", ") + " and by flags"),

@@ -107,6 +107,8 @@ func (f imageFlag) Set(s string) error {
 	switch {
 	case named && c.Container == "" && c.Application == "":
 		return errors.New("there is no container before the =")
+	case value == "" && f.tag:
+		return errors.New("the tag is empty: is a variable of the command not set?")
 	case value == "":
 		return errors.New("the image is empty: is a variable of the command not set?")
 	case f.tag:

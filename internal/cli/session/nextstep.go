@@ -12,7 +12,7 @@ import (
 var (
 	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|history|logs|plan|refresh|resume|` +
 		`revisions|rollback|run|scale|status|tasks|verify|wait)\b`)
-	namedPlace = regexp.MustCompile(`^[^,;]* (?:slc-|--cluster|--service|[^ ,;]*/|[A-Z]{2,}\b)`)
+	namedPlace = regexp.MustCompile(`^[^,;]* (?:slc-|--cluster|--service|[^ ,;]*/|[A-Z]{2,}\b|in the application's folder)`)
 	nextClause = regexp.MustCompile(`,|;| or | then `)
 )
 

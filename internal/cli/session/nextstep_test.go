@@ -35,6 +35,7 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "web", "run sluice plan web", "run sluice plan web"},
 		{Flags{}, "web", "run sluice history ID for its events", "run sluice history ID for its events"},
 		{Flags{}, "web", "run sluice rollback --cluster prod --service web", "run sluice rollback --cluster prod --service web"},
+		{Flags{}, "web", "run sluice resume in the application's folder", "run sluice resume in the application's folder"},
 		{Flags{}, "web", "run sluice status prod/web", "run sluice status prod/web"},
 		{Flags{}, "prod/web", "run sluice status, or sluice deploy", "run sluice status prod/web, or sluice deploy"},
 		{Flags{}, "nothing-here", "run sluice status", "run sluice status"},

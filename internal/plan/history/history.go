@@ -170,9 +170,9 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
 		s.DeploymentController.Type != plan.ControllerECS:
 		return problem(sluice.NotFound,
-			"roll it back on the machine that has its journal, or name another journal with --state. With the "+
-				"application's files, sluice rollback --adopt cleans up after a lost deployment",
-			"this journal has no deployment of the service, and ECS keeps no history for controller %s",
+			"run sluice rollback without --to, with the journal of the deployment (--state). If that is lost, sluice rollback "+
+				"--adopt in the application's folder cleans up",
+			"ECS keeps no history for controller %s: only the journal of its last deployment can go back",
 			s.DeploymentController.Type)
 	}
 	return nil
