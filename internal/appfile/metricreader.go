@@ -113,6 +113,10 @@ func (m *metricReader) readSource(g Gate) (s GateSource) {
 		if !g.Counts() {
 			m.problem(m.get("strategy"), "a signal counts requests: use the strategy SEQUENTIAL")
 		}
+		if values.IsGiven(m.get("provider")) {
+			m.problem(m.get("provider"), "a signal is a metric of the load balancer, and has no provider: remove it, or give a "+
+				"query in place of the signal")
+		}
 		return GateSource{Signal: &signal}
 	}
 	s.Provider = m.findProvider()

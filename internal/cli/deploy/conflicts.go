@@ -31,7 +31,7 @@ func (l *conflictFlags) registerAll(c *cobra.Command) {
 }
 
 func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
-	l.command = c.Root().Name() + " " + c.Name()
+	l.command = "sluice " + c.Name()
 	c.Flags().BoolVar(&l.takeOver, "take-over", false, says)
 }
 

@@ -183,7 +183,7 @@ func (p *program) readServiceStatus(ctx context.Context, j *journal.Journal, of 
 	service := ecs.Service{API: a.ECS(), Cluster: of.Cluster, Name: of.Name}
 	switch {
 	case err != nil:
-		return nil, p.NoSuchService(of, survey.NameMissing(ctx, service, err))
+		return nil, p.NoSuchService(of, err)
 	case t.Status == "" && last == nil:
 		return nil, p.NoSuchService(of, survey.NoServiceError(ctx, service, "correct the service's name"))
 	}

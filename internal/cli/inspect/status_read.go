@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
@@ -144,7 +145,7 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: s.service}
 	live, err := hand.Observe(ctx)
 	if err != nil || live == nil {
-		return t, err
+		return t, survey.NameMissing(ctx, hand, err)
 	}
 	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.Tags[plan.ClaimTag]
 	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
