@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -32,9 +33,23 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		return end, err
 	}
 	began := s.Clock.Now()
-	var last ecs.ServiceRead // after callers were waited for
+	var last ecs.ServiceRead // after callers were waited for, or after an outage
+	readAgain := func() (err error) {
+		last.SentAt = s.Clock.Now()
+		if last.State, err = readActive(ctx, s); err == nil {
+			live = live.Refreshed(last.State)
+		}
+		return err
+	}
 	for {
+		sent := s.Clock.Now()
 		t, problems, err := readCallers(ctx, s, live)
+		if err == nil && s.Clock.Now().Sub(sent) >= longestRead {
+			err = readAgain()
+		}
+		if gone, lost := endingOfLost(err); lost {
+			return gone, nil
+		}
 		switch {
 		case errors.Is(err, sluice.ErrNoPermission):
 			return end, nil // plans for policies of earlier versions do not need the reads
@@ -58,17 +73,19 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err
 		}
-		last.SentAt = s.Clock.Now()
-		last.State, err = readActive(ctx, s)
+		err = readAgain()
 		if gone, lost := endingOfLost(err); lost {
 			return gone, nil
 		}
 		if err != nil {
 			return end, err
 		}
-		live = live.Refreshed(last.State)
 	}
 }
+
+// longestRead is how long the reads for callers may take: after an outage the service is read again, because tasks may have
+// died during it.
+const longestRead = 10 * time.Second
 
 // confirmStable replaces an outcome that another actor ended while callers were waited for, and a success over tasks that
 // failed meanwhile, if they fail again. last is the last read.
