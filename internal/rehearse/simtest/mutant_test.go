@@ -49,10 +49,6 @@ var mutants = []mutant{
 		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
 	{"the drain is skipped", "internal/stage/capacity/retire.go",
 		"\treturn awaitDrained(ctx, s, members)\n", "\treturn nil\n"},
-	{"capacity goes before every node knows the weights", "internal/stage/access/balanced/traffic.go",
-		"\treturn b.step.PauseFor(ctx, at.Add(b.step.Plan.ShiftPropagation()).Sub(b.step.Clock.Now()))\n",
-		"\t_ = at\n" +
-			"\treturn nil\n"},
 	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
 		"\tif err := capacity.RemoveCanaryTraffic(ctx, s); err != nil {\n" +
 			"\t\treturn err\n" +
