@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -34,27 +33,29 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	}
 	began := s.Clock.Now()
 	var last ecs.ServiceRead // after callers were waited for, or after an outage
-	readAgain := func() (err error) {
+	readAgain := func() (ended Ending, ends bool, err error) {
 		last.SentAt = s.Clock.Now()
-		if last.State, err = readActive(ctx, s); err == nil {
+		last.State, err = readActive(ctx, s)
+		if gone, lost := endingOfLost(err); lost {
+			return gone, true, nil
+		}
+		if err == nil {
 			live = live.Refreshed(last.State)
 		}
-		return err
+		return end, err != nil, err
 	}
 	for {
 		sent := s.Clock.Now()
 		t, problems, err := readCallers(ctx, s, live)
-		if err == nil && s.Clock.Now().Sub(sent) >= longestRead {
-			err = readAgain()
-		}
-		if gone, lost := endingOfLost(err); lost {
-			return gone, nil
-		}
 		switch {
 		case errors.Is(err, sluice.ErrNoPermission):
 			return end, nil // plans for policies of earlier versions do not need the reads
 		case err != nil:
 			return end, err
+		case s.Clock.Now().Sub(sent) >= watch.LongestRead:
+			if ended, ends, err := readAgain(); ends {
+				return ended, err
+			}
 		}
 		c.Says = outcomeText(o, live)
 		d := c.Decide(t, problems, view.Tasks{Running: live.Running, Desired: live.Desired}, s.Clock.Now().Sub(began))
@@ -73,19 +74,11 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err
 		}
-		err = readAgain()
-		if gone, lost := endingOfLost(err); lost {
-			return gone, nil
-		}
-		if err != nil {
-			return end, err
+		if ended, ends, err := readAgain(); ends {
+			return ended, err
 		}
 	}
 }
-
-// longestRead is how long the reads for callers may take: after an outage the service is read again, because tasks may have
-// died during it.
-const longestRead = 10 * time.Second
 
 // confirmStable replaces an outcome that another actor ended while callers were waited for, and a success over tasks that
 // failed meanwhile, if they fail again. last is the last read.

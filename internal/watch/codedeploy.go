@@ -148,9 +148,13 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 			o.At = c.now() // a search of the account takes many reads
 		}
 	}
-	n, err := c.readInTime(ctx, &o)
-	if err != nil {
+	n := c.judge.Needs(o.At)
+	o.Code.Requested = n
+	if err := c.readCodeDeploy(ctx, n, &o); err != nil {
 		return c.newUpdate(c.lastVerdict), err
+	}
+	if now := c.now(); now.Sub(o.At) >= LongestRead { // an outage: other reads may be due before a success counts
+		o.At = now
 	}
 	c.hasAnswer = true
 	c.readService(ctx, n, &o)
@@ -165,24 +169,6 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 	s := c.newUpdate(v)
 	c.reportChange(s)
 	return s, nil
-}
-
-// longestPoll is how long the reads of a poll may take: an answer that comes later shows a later state than the one for
-// which the reads were chosen.
-const longestPoll = 10 * time.Second
-
-// readInTime makes the reads of CodeDeploy that a poll needs, and returns which. After an outage it makes them again, as of
-// now: meanwhile tasks may have died, and only other reads show that.
-func (c *codeDeployWaiter) readInTime(ctx context.Context, o *verdict.Observation) (verdict.CodeNeeds, error) {
-	for {
-		n := c.judge.Needs(o.At)
-		o.Code.Requested = n
-		err := c.readCodeDeploy(ctx, n, o)
-		if err != nil || c.now().Sub(o.At) < longestPoll {
-			return n, err
-		}
-		o.At = c.now()
-	}
 }
 
 // readCodeDeploy reads the deployment and its target.

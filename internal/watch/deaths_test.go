@@ -195,6 +195,26 @@ func TestDeathsWhileCallersAreAwaited(t *testing.T) {
 	}
 }
 
+// The load balancer answers late at the end, and tasks die meanwhile: what was read of them before does not count.
+func TestDeathsWhileCallersAreReadSlowly(t *testing.T) {
+	for image, want := range map[string]sluice.Outcome{"sim/web:v2": sluice.Succeeded,
+		"sim/web:v2?exit=1&crash-after=60s": sluice.Failed, "sim/web:v2?exit=1&crash-after=70s": sluice.Failed,
+		"sim/web:v2?exit=1&crash-after=80s": sluice.Failed, "sim/web:v2?exit=1&crash-after=100s": sluice.Failed} {
+		on(t, options{}, func(b *bench) {
+			b.balance()
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+			b.deploy("web", b.revision(image))
+			b.clock.Go(func() {
+				b.until("only new tasks run", func() bool { return b.isAlone(2) })
+				must(b, b.sim.Inject("latency elasticloadbalancing:* by=15s"))
+			})
+			if v := b.wait("web", verdict.Wanted{Timeout: time.Hour}); v.Outcome != want || v.Revision != "web:2" {
+				t.Errorf("%s: %s: %s\n%s", image, v.Outcome, v.Detail, b.story())
+			}
+		})
+	}
+}
+
 // One task of four is unhealthy when callers are served again, and ECS has started the task that replaces it: the success
 // waits for its end, and the others die too.
 func TestReplacementWhileCallersAreAwaited(t *testing.T) {

@@ -78,6 +78,10 @@ func (f *waiter) trafficScope(s *ecs.ServiceState, listener string) view.Scope {
 	return scope
 }
 
+// LongestRead is how long the reads for one judgement may take. What was read before them is read again then: in an outage
+// tasks may have died.
+const LongestRead = 10 * time.Second
+
 // confirmTraffic returns the end of a wait if callers get the version that it names. A success or a rollback that
 // callers do not get fails after [view.ConfirmGrace], or at the hard limit. Without the permission to read the load
 // balancer it reports that. listener is the production listener of CodeDeploy; empty: the service names its rules.
@@ -102,8 +106,8 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 				state = state.Refreshed(f.lastRead.State)
 			}
 		}
-		left := end.Sub(f.now())
-		isLast := left <= 0 || ctx.Err() != nil
+		sent := f.now()
+		isLast := !sent.Before(end) || ctx.Err() != nil
 		var d view.Decision
 		if err == nil {
 			d, err = f.decideTraffic(ctx, &c, state, listener, isLast, v)
@@ -121,6 +125,8 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			waits.Verdict.State, waits.Verdict.Outcome = verdict.Progressing, ""
 			waits.Verdict.Detail += "; waiting for callers: " + d.Wait
 			f.reportChange(waits)
+		case err == nil && isFirst && f.now().Sub(sent) >= LongestRead:
+			continue
 		case err == nil:
 			if d.Cause != "" {
 				v.Detail += "; " + d.Cause
