@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,12 +84,7 @@ func (l *loader) chooseEnvironment(root *definition.Node) (given map[string]stri
 // refuseEnvironment sets the problem of an environment that the files do not have. It does not repeat the name: it may be
 // a value that was meant for another flag.
 func (l *loader) refuseEnvironment(names []string) {
-	p := l.src.At(l.src.Root, "the file has no environment of that name")
-	for _, e := range l.src.Root.Entries {
-		if e.Key == "environments" && len(names) > 0 {
-			p = l.src.AtKey(e, "the file has no environment of that name: it has %s", strings.Join(names, ", "))
-		}
-	}
+	p := l.src.At(cmp.Or(l.src.Root.Get("environments"), l.src.Root), "the file has no environment of that name")
 	p.Meant = definition.Nearest(l.environment, names)
 	switch {
 	case l.app.Format != Sluice || l.implied:

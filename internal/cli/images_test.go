@@ -117,6 +117,7 @@ func TestImagesThatCannotBeSet(t *testing.T) {
 		b.expect("deploy --image other:"+names[0]+"=web:v2", 1, `no application is named "other"`)
 		b.expect("deploy --image files:wep=web:v2", 1, `there is no container "wep"`, "next: name one of "+names[0])
 		b.expect("deploy --image "+names[0]+"=", 1, "the image is empty: is a variable of the command not set?")
+		b.expect("deploy --image-tag "+names[0]+"=", 1, "the tag is empty: is a variable of the command not set?")
 		b.expect("deploy --image =web:v2", 1, "there is no container before the =")
 		b.expect("deploy --image "+names[0]+"=Web:v2", 1, "is not the name of an image")
 		b.expect("deploy --image "+names[0]+"=web@sha256:12", 1, "is not the name of an image")

@@ -34,7 +34,7 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the service has leftovers of sluice, and neither a claim nor the journal names their deployment", "adopt.txtar"},
 	"wait for it to end, or resume it on its machine. To end it, run sluice deploy --take-over": {
 		"the claim on the service is of a deployment that is not in the journal", "adopt.txtar"},
-	"…sluice rollback … or sluice abort …; or … --take-over to roll it back first": {
+	"…; or give this command --take-over, which rolls it back first": {
 		"a deployment of the service in this journal has not ended", "takeover.txtar"},
 	"wait for it, check it with sluice status, or take it over with --take-over": {
 		"another process runs the deployment", "takeover.txtar"},
@@ -48,7 +48,7 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the claim is of a deployment of this journal that has ended", "TestClaimThatRanOutIsTaken"},
 	"restore the file at … and run sluice resume; if the file is lost, run sluice deploy --adopt": {
 		"the open journal was deleted or replaced", "TestDeletedFileIsNoticedAtTheNextSave"},
-	"run sluice rollback without --to, with the journal of the deployment (--state)": {
+	"roll it back on the machine that has its journal": {
 		"the service exists, and neither the journal nor ECS has a history of it", "adopt.txtar"},
 	"run sluice scale --tasks 0 first, or give --terminate": {
 		"a person asked to delete this service, and it has tasks", "tasks.txtar"},

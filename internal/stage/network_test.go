@@ -89,3 +89,23 @@ func TestShiftEndsWhenEveryNodeFollows(t *testing.T) {
 		}
 	})
 }
+
+// The nodes of an Application Load Balancer take up new weights as late as sluice allows, and ECS stops tasks at once: no
+// capacity goes before every node knows the weights.
+func TestLateNodesLoseNoRequest(t *testing.T) {
+	deployExample(t, "canary", func(d *deployment) {
+		key, late := world.Key{Account: "123456789012", Region: "us-east-1"}, d.plan.ShiftPropagation()
+		check(t, d.sim.World().Do(key, func(tx *world.Tx) error {
+			tx.Settings().WeightPropagation = world.Range{Min: late, Max: late}
+			tx.Settings().SchedulerLoop = world.Range{}
+			return nil
+		}))
+		calls := loadgen.Attach(d.sim.World(), d.sim.Balancer(), loadgen.Caller{Key: key, Port: 80, Rate: 100,
+			Balancer: "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/web/0123456789abcdef"})
+		check(t, d.run(d.plan.Stages...))
+		check(t, d.clock.Sleep(context.Background(), 5*time.Minute))
+		if r := calls.Report(); r.Failed > 1e-6 || r.Requests < 10_000 || r.AnsweredBy("v2") < 1000 {
+			t.Errorf("%.1f of %.0f requests were lost: %+v", r.Failed, r.Requests, r.First)
+		}
+	})
+}

@@ -42,7 +42,7 @@ func (c *checker) checkService(service *definition.Service) {
 	for _, b := range itemsOf(body.Find("loadBalancers")) {
 		c.checkBalancer(b)
 		if group := b.Find("targetGroupArn"); hasContent(group) && !strings.HasPrefix(group.Text, "arn:") {
-			c.problems = append(c.problems, CheckGroupARN(c.src, group)) // its name; AWS refuses another ARN
+			c.problems = append(c.problems, CheckGroupARN(c.src, group)) // a name in place of the ARN
 		}
 	}
 	c.refuseSameBalancers(itemsOf(body.Find("loadBalancers")))

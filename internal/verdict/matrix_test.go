@@ -2,6 +2,7 @@ package verdict_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,5 +237,25 @@ func TestTaskSets(t *testing.T) {
 			sluice.Succeeded, ""},
 	} {
 		t.Run(name, func(t *testing.T) { end(t, watchIt(t, c.want, c.looks...), c.outcome, c.by) })
+	}
+}
+
+// A wait for what nobody starts does not say at its limit that a deployment continues; one for what is in progress does.
+func TestLimitOfAWaitForWhatNobodyStarted(t *testing.T) {
+	s := service("")
+	s.Controller, s.TaskSets = "EXTERNAL", []sluice.TaskSet{set(2, "PRIMARY", 2), set(3, "ACTIVE", 2)}
+	for _, c := range []struct {
+		want Wanted
+		next string
+	}{
+		{Wanted{Revision: "web:9"}, "nothing has started what the wait names"},
+		{Wanted{Deployment: "ecs-svc/9"}, "nothing has started what the wait names"},
+		{Wanted{}, "the deployment continues"},
+	} {
+		c.want.Timeout = time.Minute
+		v := watchIt(t, c.want, at{0, s, nil, nil, nil}, at{60, s, nil, nil, nil})
+		if v.Outcome != sluice.TimedOut || !strings.Contains(v.Next, c.next) {
+			t.Errorf("%+v: %s, next: %s, want %q", c.want, v.Outcome, v.Next, c.next)
+		}
 	}
 }

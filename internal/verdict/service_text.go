@@ -315,8 +315,8 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 		return v.Cause.Advice()
 	case len(r.lastRecord.AwaitedHooks()) > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled):
 		return "run sluice continue in the application's folder: ECS waits for an answer to a hook"
-	case v.Outcome == sluice.TimedOut && !r.followed.bound && r.want.Deployment != "":
-		return "run sluice status to see what is running: nothing has started the deployment that the wait names"
+	case v.Outcome == sluice.TimedOut && !r.followed.bound && (r.want.Deployment != "" || r.want.Revision != ""):
+		return "run sluice status to see what is running: nothing has started what the wait names"
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	}

@@ -43,9 +43,10 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	defer t.Journal.Close()
 	d := t.Deployment
 	if d.State == journal.Ended {
-		next := "run sluice status to see what is running"
-		if d.Outcome == sluice.Succeeded {
-			next = "run sluice rollback " + d.ID + " to restore the state before the deployment"
+		next := "run sluice rollback " + d.ID + " to restore the state before the deployment"
+		switch d.Outcome {
+		case sluice.RolledBack, sluice.Superseded, sluice.Gone: // nothing of it is left
+			next = "run sluice status to see what is running"
 		}
 		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("the deployment has ended: %s",
 			d.Outcome), Next: next}

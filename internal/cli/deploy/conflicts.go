@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +19,9 @@ import (
 // conflictFlags are the flags that allow a command to end or clean up other deployments of the same
 // service.
 type conflictFlags struct {
-	command  string // that has the flags, such as sluice deploy; empty: a rollback
-	takeOver bool   // end the deployment that owns the service
-	adopt    bool   // remove the leftovers of a deployment that is not in this journal
+	hasTakeOver bool // the command has the flag --take-over
+	takeOver    bool // end the deployment that owns the service
+	adopt       bool // remove the leftovers of a deployment that is not in this journal
 }
 
 func (l *conflictFlags) registerAll(c *cobra.Command) {
@@ -31,7 +30,7 @@ func (l *conflictFlags) registerAll(c *cobra.Command) {
 }
 
 func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
-	l.command = "sluice " + c.Name()
+	l.hasTakeOver = true
 	c.Flags().BoolVar(&l.takeOver, "take-over", false, says)
 }
 
@@ -143,10 +142,12 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 	if owner != "" && c.program.IsOwnerAlive(owner) {
 		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
 	}
+	next := fmt.Sprintf("%ssluice rollback %s or sluice abort %s", first, d.ID, d.ID)
+	if c.flags.hasTakeOver {
+		next += "; or give this command --take-over, which rolls it back first"
+	}
 	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who),
-		Next: fmt.Sprintf("%ssluice rollback %s or sluice abort %s; or %s --take-over to roll it back first", first, d.ID, d.ID,
-			cmp.Or(c.flags.command, "sluice deploy"))}
+		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who), Next: next}
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment

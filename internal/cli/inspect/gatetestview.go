@@ -140,6 +140,7 @@ func (p *program) printGateTest(r *GateTestReport) error {
 	}
 	fmt.Fprintf(p.Env.Out, "%s, metrics of %s to %s UTC\n", r.File, r.From.Format(dayAndTime), r.To.Format(dayAndTime))
 	for _, g := range r.Gates {
+		g.Next = p.NextStep(g.Next)
 		g.write(p.Env.Out)
 	}
 	return nil

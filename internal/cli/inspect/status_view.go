@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/sluice-ecs/sluice/internal/cli/session"
@@ -14,16 +13,22 @@ import (
 )
 
 // serviceView writes the state of a service as text.
-type serviceView struct{ show.Paint }
+type serviceView struct {
+	show.Paint
+	next func(string) string // see [session.Session.NextStep]; nil: commands are not changed
+}
 
-// writeText writes the state of the service as text. own adds the flags of this command line to the commands in it.
-func (t *ServiceReport) writeText(w io.Writer, p show.Paint, own func(string) string) error {
-	var b strings.Builder
-	if err := (serviceView{p}).writeService(&b, t); err != nil {
-		return err
+// writeText writes the state of the service as text.
+func (t *ServiceReport) writeText(w io.Writer, p show.Paint, next func(string) string) error {
+	return serviceView{p, next}.writeService(w, t)
+}
+
+// nextStep returns a command, or a text with one, for this command line.
+func (v serviceView) nextStep(text string) string {
+	if v.next == nil {
+		return text
 	}
-	_, err := io.WriteString(w, own(b.String()))
-	return err
+	return v.next(text)
 }
 
 func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
@@ -60,7 +65,7 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 	}
 	text := v.ARNs(b.String())
 	if c := t.Callers; c != nil && c.Next != "" {
-		text += "next: " + c.Next + "\n" // a command: its ARNs stay whole
+		text += "next: " + v.nextStep(c.Next) + "\n" // a command: its ARNs stay whole
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -83,7 +88,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	case d.Runner != "":
 		fmt.Fprintf(b, ", run by %s", d.Runner)
 	case d.Outcome == "":
-		fmt.Fprintf(b, ", no process is running it. %s: sluice resume %s", t.howToContinue(), d.ID)
+		fmt.Fprint(b, v.nextStep(fmt.Sprintf(", no process is running it. %s: sluice resume %s", t.howToContinue(), d.ID)))
 	}
 	fmt.Fprintln(b)
 	if d.Cause != "" {

@@ -12,7 +12,7 @@ import (
 // writeRollouts writes the deployments of a service that ECS itself deploys.
 func (v serviceView) writeRollouts(b *bytes.Buffer, t *ServiceReport) {
 	if c := t.ServiceDeployment; c != nil {
-		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.Bold(c.Status)+serviceDeploymentText(c))
+		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.Bold(c.Status)+v.serviceDeploymentText(c))
 	}
 	for _, d := range t.Rollouts {
 		fmt.Fprintf(b, "%s deployment %s of %s: %s, %d of %d running, %d pending, %d failed\n",
@@ -25,7 +25,7 @@ func (v serviceView) writeRollouts(b *bytes.Buffer, t *ServiceReport) {
 	}
 }
 
-func serviceDeploymentText(c *currentReport) string {
+func (v serviceView) serviceDeploymentText(c *currentReport) string {
 	text := ""
 	if c.Revision != "" {
 		text += ", deploys " + c.Revision
@@ -46,7 +46,7 @@ func serviceDeploymentText(c *currentReport) string {
 		text += ", alarm " + a + " fired"
 	}
 	if c.Hook != "" {
-		text += ", waiting: sluice continue answers hook " + c.Hook
+		text += v.nextStep(", waiting: sluice continue answers hook " + c.Hook)
 	}
 	if !c.Expires.IsZero() {
 		text += " (until " + show.FormatTime(c.Expires) + ")"
@@ -64,7 +64,7 @@ func (v serviceView) writeCauses(b *bytes.Buffer, t *ServiceReport) {
 		if c.Task != "" {
 			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(c.Count, "task"), c.Text, c.Task)
 		}
-		fmt.Fprintf(b, "%s\n  next: %s\n", v.Bad(text), c.Next)
+		fmt.Fprintf(b, "%s\n  next: %s\n", v.Bad(text), v.nextStep(c.Next))
 	}
 	for _, l := range t.Logs {
 		for _, line := range l.Lines {

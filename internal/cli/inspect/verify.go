@@ -181,6 +181,7 @@ func (p *program) printFindings(app *appfile.Application, all []verify.Finding) 
 		return show.WriteJSON(p.Env.Out, verifyView{verifySchema, app.File, errors, warnings, all})
 	}
 	for _, f := range all {
+		f.Next = p.NextStep(f.Next)
 		writeFinding(p.Env.Out, f)
 	}
 	_, err := fmt.Fprintf(p.Env.Out, "\n%s, %s, %d ok\n", sluice.Plural(errors, "error"),

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // ownCommand matches a command of sluice that reads AWS, the journal or the application's files, and namedPlace the words
@@ -13,15 +15,18 @@ var (
 	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|history|logs|plan|refresh|resume|` +
 		`revisions|rollback|run|scale|status|tasks|verify|wait)\b`)
 	namedPlace = regexp.MustCompile(`^[^,;]* (?:slc-|--cluster|--service|[^ ,;]*/|[A-Z]{2,}\b|in the application's folder)`)
-	nextClause = regexp.MustCompile(`,|;| or | then `)
+	nextClause = regexp.MustCompile(`,|;|\. | or | then `)
 )
 
 // takesService are the commands that take CLUSTER/SERVICE in place of a folder.
 var takesService = []string{"abort", "approve", "continue", "history", "logs", "resume", "rollback", "status", "tasks", "wait"}
 
-// SetPlace keeps the arguments of the command line, for the next steps that it prints.
-func (s *Session) SetPlace(args []string) {
-	if len(args) == 1 && args[0] != "." {
+// SetPlace keeps what the command line names, for the next steps that it prints.
+func (s *Session) SetPlace(args []string, config *pflag.Flag) {
+	switch {
+	case config != nil && config.Changed:
+		s.place, s.placeFlag = config.Value.String(), " -c"
+	case len(args) == 1 && args[0] != ".":
 		s.place = args[0]
 	}
 }
@@ -43,7 +48,7 @@ func (s *Session) NextStep(next string) string {
 	for _, at := range ownCommand.FindAllStringSubmatchIndex(next, -1) {
 		all.WriteString(next[end:at[1]])
 		if end = at[1]; s.takesPlace(next[at[2]:at[3]], nextClause.Split(next[end:], 2)[0]) {
-			all.WriteString(" " + shellWord(s.place))
+			all.WriteString(s.placeFlag + " " + shellWord(s.place))
 		}
 		all.WriteString(flags.String())
 	}
@@ -52,7 +57,7 @@ func (s *Session) NextStep(next string) string {
 
 // takesPlace reports whether a command with these words after it needs the place of the command line.
 func (s *Session) takesPlace(command, words string) bool {
-	if s.place == "" || namedPlace.MatchString(words) || strings.HasPrefix(words+" ", " "+shellWord(s.place)+" ") {
+	if s.place == "" || namedPlace.MatchString(words) || strings.HasPrefix(words+" ", s.placeFlag+" "+shellWord(s.place)+" ") {
 		return false
 	}
 	if _, isService := s.ServiceAt(s.place); isService {

@@ -3,6 +3,8 @@ package session
 import (
 	"os"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 // TestNextStepIsAboutTheSame: a next step that is typed as printed reads the folder, the journal, the environment and the AWS
@@ -33,6 +35,8 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "web", "run sluice deploy to create it; or sluice deploy --take-over to end it",
 			"run sluice deploy web to create it; or sluice deploy web --take-over to end it"},
 		{Flags{}, "web", "run sluice plan web", "run sluice plan web"},
+		{Flags{}, "web", "answer it: sluice continue. To follow it: sluice resume slc-1",
+			"answer it: sluice continue web. To follow it: sluice resume slc-1"},
 		{Flags{}, "web", "run sluice history ID for its events", "run sluice history ID for its events"},
 		{Flags{}, "web", "run sluice rollback --cluster prod --service web", "run sluice rollback --cluster prod --service web"},
 		{Flags{}, "web", "run sluice resume in the application's folder", "run sluice resume in the application's folder"},
@@ -42,9 +46,29 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "slc-1", "run sluice status", "run sluice status"},
 	} {
 		s := &Session{Flags: c.flags, Env: Env{Getwd: os.Getwd, FS: os.DirFS}}
-		s.SetPlace([]string{c.place})
+		s.SetPlace([]string{c.place}, nil)
 		if got := s.NextStep(c.text); got != c.want || s.NextStep(got) != got {
 			t.Errorf("%s\nwant %s\nagain %s", got, c.want, s.NextStep(got))
 		}
+	}
+}
+
+// TestNextStepHasTheFileOfTheCommand: the application may be named by the flag -c.
+func TestNextStepHasTheFileOfTheCommand(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("app.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, set := &Session{Env: Env{Getwd: os.Getwd, FS: os.DirFS}}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.StringP("config", "c", "", "")
+	for _, args := range [][]string{nil, {"-c", "app.yaml"}} {
+		if err := set.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		s.SetPlace(nil, set.Lookup("config"))
+	}
+	const want = "run sluice deploy -c app.yaml --tasks 1, or sluice status -c app.yaml"
+	if got := s.NextStep("run sluice deploy --tasks 1, or sluice status"); got != want || s.NextStep(got) != got {
+		t.Errorf("%s\nagain %s", got, s.NextStep(got))
 	}
 }

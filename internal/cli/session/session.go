@@ -30,9 +30,11 @@ type Session struct {
 	accounts *openedAccounts
 	known    *secret.Known // values of lookups that no output shows
 	reports  *reports
-	place    string          // the only argument of the command line; empty: there is none, or there are several
-	command  context.Context // of the running command
-	terminal *show.Terminal  // of one of several applications; nil: see Terminal
+	// place is the only argument of the command line, or the file of the flag -c, which placeFlag then is. Empty: there is
+	// none, or there are several.
+	place, placeFlag string
+	command          context.Context // of the running command
+	terminal         *show.Terminal  // of one of several applications; nil: see Terminal
 
 	calls show.Calls // in progress
 	// noteShower shows notes while a part of the terminal is rendered in place. Nil: they are printed.
@@ -61,7 +63,7 @@ func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
 	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
-		known: s.known, place: s.place, command: s.command, terminal: &t, reports: s.reports}
+		known: s.known, place: s.place, placeFlag: s.placeFlag, command: s.command, terminal: &t, reports: s.reports}
 }
 
 // ShowKnownSecrets makes output show the secret values of lookups.

@@ -45,7 +45,7 @@ type Return struct {
 // Otherwise it takes the newest that succeeded and is not the current one, unless the current one was
 // returned to. A lower revision number does not mean that a revision succeeded.
 func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to string) (Return, error) {
-	if err := refuseReturn(cluster, s); err != nil {
+	if err := refuseReturn(cluster, s, to); err != nil {
 		return Return{}, err
 	}
 	if to != "" {
@@ -149,10 +149,11 @@ func orUnknown(revision string) string {
 // KeepsHistory reports whether ECS keeps a history of the service. It does so only for controller
 // ECS.
 func KeepsHistory(l plan.AWSState) bool {
-	return l.ServiceStatus() == "ACTIVE" && refuseReturn("", l.Service) == nil
+	return l.ServiceStatus() == "ACTIVE" && refuseReturn("", l.Service, "") == nil
 }
 
-func refuseReturn(cluster string, s *ecstypes.Service) error {
+// refuseReturn returns the error of a service that ECS has no history of. to is the revision that a person named, if any.
+func refuseReturn(cluster string, s *ecstypes.Service, to string) error {
 	problem := func(kind sluice.Kind, next, format string, args ...any) error {
 		resource := cluster
 		if s != nil {
@@ -169,10 +170,12 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 			aws.ToString(s.Status))
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
 		s.DeploymentController.Type != plan.ControllerECS:
-		return problem(sluice.NotFound,
-			"run sluice rollback without --to, with the journal of the deployment (--state). If that is lost, sluice rollback "+
-				"--adopt in the application's folder cleans up",
-			"ECS keeps no history for controller %s: only the journal of its last deployment can go back",
+		next := "roll it back on the machine that has its journal, or name another journal with --state. With the " +
+			"application's files, sluice rollback --adopt cleans up after a lost deployment"
+		if to != "" {
+			next = "run sluice rollback without --to: it restores the version before the last deployment of the journal"
+		}
+		return problem(sluice.NotFound, next, "ECS keeps no history for controller %s: only the journal of its last deployment can go back",
 			s.DeploymentController.Type)
 	}
 	return nil
