@@ -43,12 +43,8 @@ func (b *CodeDeployFollower) noteProgress(now time.Time) {
 	if print := b.fingerprintOf(); print != b.fingerprint {
 		b.fingerprint, b.changedAt = print, now
 	}
-	green, _ := b.taskSets()
-	running := 0
-	if green != nil {
-		running = green.Running + green.Pending
-	}
-	b.lostTasks, b.lastRunning = running < b.lastRunning, running
+	running, pending, _ := b.greenCounts()
+	b.lostTasks, b.lastRunning = running+pending < b.lastRunning, running+pending
 	if score := b.progressScore(); score > b.bestScore {
 		b.bestScore, b.progressAt = score, now
 	}
@@ -126,7 +122,9 @@ func (b *CodeDeployFollower) sawFailure(now time.Time) bool {
 		return false
 	}
 	since := now.Sub(b.stoppedReadAt)
-	if !b.want.ReadOnce && ((b.lostTasks || b.surplus) && since >= busyInterval || b.unreadStarts() > 0 ||
+	_, pending, _ := b.greenCounts()
+	isReplaced := b.surplus && pending == 0 // ECS stops the former task when the one in its place is healthy
+	if !b.want.ReadOnce && ((b.lostTasks || isReplaced) && since >= busyInterval || b.unreadStarts() > 0 ||
 		b.failures.Leading().Count > 0 && since >= eventInterval) {
 		return true
 	}

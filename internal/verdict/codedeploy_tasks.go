@@ -15,8 +15,9 @@ type codeTasks struct {
 	bakingSince time.Time // since when nothing but the bake withholds it
 	installedAt time.Time // when a poll first showed that all tasks were healthy
 	serviceAt   time.Time // when the service was read last
+	isByService bool      // the last read of the tasks is that of the service, not that of the target
 	starts      int       // tasks that ECS had started when the stopped tasks were last read
-	surplus     bool      // more tasks ran than are desired, and the end of one has not been read
+	surplus     bool      // there were more tasks than are desired, and the end of one has not been read
 }
 
 // serviceInterval is the shortest time between two reads of the service while time passes by configuration: its events
@@ -28,11 +29,12 @@ func (b *CodeDeployFollower) noteTasks(o Observation, died bool) {
 	if o.Service != nil || o.Code.Requested.Service { // a read that is denied is not repeated at once
 		b.serviceAt = o.At
 	}
+	b.isByService = o.Service != nil || b.isByService && o.Code.Target == nil
 	if b.installedAt.IsZero() && b.main.target.eventSucceeded("Install") {
 		b.installedAt = o.At
 	}
 	running, pending, desired := b.greenCounts()
-	b.surplus = desired > 0 && running > desired || b.surplus && !o.Code.Requested.StoppedTasks
+	b.surplus = desired > 0 && running+pending > desired || b.surplus && !o.Code.Requested.StoppedTasks
 	b.stability = b.stability.See(o.At, died, running >= desired && pending == 0, b.failures)
 	if b.stability.isOver(o.At) {
 		b.failures = b.failures.Reset()
@@ -41,7 +43,7 @@ func (b *CodeDeployFollower) noteTasks(o Observation, died bool) {
 
 // greenCounts returns the task counts of the replacement, by the newer of the reads of the service and of the target.
 func (b *CodeDeployFollower) greenCounts() (running, pending, desired int) {
-	if b.service != nil && b.main.isOver() {
+	if b.service != nil && (b.isByService || b.main.isOver()) {
 		for _, ts := range b.service.TaskSets {
 			if ts.ExternalID == b.main.id && ts.Status != "DRAINING" {
 				return ts.Running, ts.Pending, ts.Desired
