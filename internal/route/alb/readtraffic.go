@@ -88,6 +88,17 @@ func NewTraffic(c clock.Clock, s view.Scope, targets map[string][]sluice.Target,
 	return t
 }
 
+// LostRules returns the rules of the listeners by which callers reached the service before, and do not any more, as a read
+// of all rules of the listeners shows.
+func LostRules(s view.Scope, before view.Traffic, listeners []string, rules []Rule) []view.Problem {
+	before.Routes = slices.DeleteFunc(slices.Clone(before.Routes), func(r view.Route) bool {
+		return !slices.Contains(listeners, r.Listener)
+	})
+	now := view.Traffic{Groups: before.Groups}
+	now.AddRoutes(s, before, routesOf(rules), listeners)
+	return now.LostSince(before)
+}
+
 // readTrafficGroups adds the groups without their targets, and returns their load balancers. It asks by ARN for those only
 // that no name has returned.
 func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,

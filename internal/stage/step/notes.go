@@ -3,6 +3,7 @@ package step
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
@@ -40,6 +41,8 @@ func EmitReasons(s *Step, of sluice.Variant, v verdict.Verdict) {
 
 // IsFirstTime reports whether it is called with this text for the first time.
 func (s *Step) IsFirstTime(what string) bool {
+	s.Emitted.mu.Lock()
+	defer s.Emitted.mu.Unlock()
 	if s.Emitted.reported[what] {
 		return false
 	}
@@ -55,6 +58,7 @@ type emitted struct {
 	Capacity       sluice.CapacityChanged
 	failures       map[string]int                            // count of each cause
 	Progress       string                                    // what ECS was doing
+	mu             sync.Mutex                                // of reported: a wait for ECS runs next to its checks
 	reported       map[string]bool                           // see [Step.IsFirstTime]
 	SetCapacity    map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
 	Removing       map[string]sluice.CapacityChanged         // by ID, of members that are being removed

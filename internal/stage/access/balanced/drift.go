@@ -22,6 +22,7 @@ func (b traffic) ResolveRouteDrift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	warnOfLostRules(b, live)
 	edited, err := editedAmong(ctx, b, live, false)
 	if err != nil || len(edited) == 0 {
 		return err
@@ -66,8 +67,24 @@ func (b traffic) HasRouteDrift(ctx context.Context) (bool, error) {
 	if len(b.step.Snapshot.Rules) == 0 {
 		return false, nil
 	}
-	edited, err := editedRules(ctx, b, false)
+	live, err := b.rules.Rules(ctx)
+	if err != nil {
+		return false, err
+	}
+	warnOfLostRules(b, live)
+	edited, err := editedAmong(ctx, b, live, false)
 	return len(edited) > 0, err
+}
+
+// warnOfLostRules warns, once in a stage, of a rule that the deployment does not steer, if callers reached the service by it
+// and do not any more. The end of the deployment fails if that is still so.
+func warnOfLostRules(b traffic, live []alb.Rule) {
+	for _, lost := range alb.LostRules(b.step.Plan.Scope, b.step.Plan.Callers, b.rules.Listeners, live) {
+		isSteered := slices.ContainsFunc(b.step.Snapshot.Rules, func(r alb.Rule) bool { return r.ARN == lost.Route.ARN })
+		if !isSteered && b.step.IsFirstTime("lost "+lost.Route.ARN) {
+			b.step.EmitWarning("external change: %s. sluice does not steer this rule: it stays as it is", lost.Why)
+		}
+	}
 }
 
 // editedRule is a rule that another actor edited. current is nil if the rule was deleted. A rule
