@@ -41,8 +41,8 @@ func (c *checker) checkNamed(n *definition.Node, s shape, path string) {
 	}
 }
 
-// chooseEnvironment puts the keys of the environment that the caller has chosen into the file, and returns the variables
-// that the file gives.
+// chooseEnvironment moves the keys of the environment that the caller has chosen to the root of the file, and returns the
+// variables that the file gives. Keys that an environment cannot have stay where they are, and are problems there.
 func (l *loader) chooseEnvironment(root *definition.Node) (given map[string]string) {
 	environments := root.Get("environments")
 	given = values.Map(root.Get("variables"))
@@ -71,14 +71,24 @@ func (l *loader) chooseEnvironment(root *definition.Node) (given map[string]stri
 	for name, value := range values.Map(chosen.Get("variables")) {
 		given[name] = value
 	}
-	for _, e := range chosen.Entries {
-		if e.Key == "variables" || e.Key == "environments" {
-			continue
+	chosen.Entries = slices.DeleteFunc(chosen.Entries, func(e definition.Entry) (moves bool) {
+		if moves = e.Key != "variables" && isEnvironmentKey(e.Key); moves {
+			root.Entries = slices.DeleteFunc(root.Entries, func(x definition.Entry) bool { return x.Key == e.Key })
+			root.Entries = append(root.Entries, e)
 		}
-		root.Entries = slices.DeleteFunc(root.Entries, func(x definition.Entry) bool { return x.Key == e.Key })
-		root.Entries = append(root.Entries, e)
-	}
+		return moves
+	})
 	return given
+}
+
+// isEnvironmentKey reports whether an environment may have the key.
+func isEnvironmentKey(name string) bool {
+	for _, k := range specShape(Sluice).keys {
+		if k.name == "environments" {
+			return slices.ContainsFunc(k.shape.of.keys, func(k key) bool { return k.name == name })
+		}
+	}
+	return false
 }
 
 // refuseEnvironment sets the problem of an environment that the files do not have. It does not repeat the name: it may be

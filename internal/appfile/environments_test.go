@@ -55,7 +55,11 @@ environments:
 		}
 	}
 	files["sluice.yaml"].Data = append(files["sluice.yaml"].Data, "  test: {clustr: x, name: y}\n"...)
-	_, err = load("dev", nil)
+	for _, env := range []string{"dev", "test"} { // each problem once, also in the environment that is chosen
+		if _, err = load(env, nil); strings.Count(err.Error(), "clustr: x") != 2 {
+			t.Errorf("%s: %v", env, err)
+		}
+	}
 	if err == nil || !strings.Contains(err.Error(), "clustr") || !strings.Contains(err.Error(), `"name" in environments.test`) {
 		t.Errorf("%v", err)
 	}

@@ -18,36 +18,44 @@ func loadGates(t *testing.T, text string) (*Application, error) {
 
 // Each gate that cannot judge is refused at its place, with what to write instead.
 func TestGatesAreRefused(t *testing.T) {
-	for name, c := range map[string]struct{ gate, want string }{
-		"unknown signal":       {"{signal: latency, max: 1%}", "errors, or slower than a duration"},
-		"too fast a signal":    {"{signal: slower than 500us, worse: 1.5}", "from 1ms to 1h"},
-		"no unit":              {"{signal: slower than 2, worse: 1.5}", "from 1ms to 1h"},
-		"below zero":           {"{signal: slower than -1s, worse: 1.5}", "from 1ms to 1h"},
-		"too slow a signal":    {"{signal: slower than 2h, worse: 1.5}", "from 1ms to 1h"},
-		"min above max":        {"{provider: prom, query: up, expected: {min: 5, max: 1}}", "min 5 is more than max 1"},
-		"alpha of 60%":         {"{signal: errors, worse: 1.5, alpha: 60%}", "alpha: 0.6 is not between 0 and 0.5"},
-		"neither":              {"{signal: errors}", "has neither worse nor max"},
-		"signal of a provider": {"{signal: errors, max: 1%, provider: prometheus}", "a signal is a metric of the load balancer, and has no provider"},
-		"unknown provider":     {"{provider: pron, query: up, expected: {max: 1}}", `did you mean "prom"?`},
-		"no provider":          {"{query: up, expected: {max: 1}}", "needs a provider"},
-		"no range":             {"{provider: prom, query: up}", "neither expected.min nor expected.max"},
-		"one side":             {"{provider: prom, query: up, strategy: CANARY_PRIMARY}", "same query for the canary and the primary"},
-		"one side of bad":      {"{provider: prom, bad: b, all: a, worse: 1.5}", "same query for the canary and the primary"},
-		"bad without all":      {"{provider: prom, bad: b, worse: 1.5}", "exactly one of signal, query, and bad with all"},
-		"two sources":          {"{signal: errors, provider: prom, query: up, worse: 2}", "exactly one of signal"},
-		"too often":            {"{signal: errors, worse: 1.5, interval: 10s}", "CloudWatch has one value per minute"},
-		"too often, query":     {"{provider: cw, query: q, expected: {max: 1}, interval: 30s}", "one value per minute"},
-		"previous":             {"{provider: prom, query: up, strategy: PREVIOUS}", "it needs a stage"},
-		"unknown parameter":    {"{provider: prom, query: '{{ .K8s.Namespace }}', expected: {max: 1}}", "not known: use .VariantArgs"},
-		"worse below 1":        {"{signal: errors, worse: 0.5}", "a number from 1 to 1000"},
-		"max of 100%":          {"{signal: errors, max: 100%}", `such as "1%" or 0.01`},
-		"counts by query":      {"{provider: prom, query: up, strategy: SEQUENTIAL, worse: 2}", "give bad and all, not query"},
-		"range of counts":      {"{signal: errors, worse: 2, expected: {max: 1}}", "only the strategy THRESHOLD uses expected"},
-		"literal secret": {"{https: {url: 'https://a.example', headers: [{key: Authorization, value: 'Bearer abc'}]}}",
-			"is a secret: name its place"},
-		"no address":     {"{https: {url: 'ftp://a.example'}}", "begins with https:// or http://"},
-		"unknown key":    {"{signal: errors, wors: 2}", `did you mean "worse"?`},
-		"not a reaction": {"{signal: errors, worse: 2, onUndecided: ask}", "use one of hold, pass, fail"},
+	for name, c := range map[string]struct {
+		gate, want string
+		problems   int // 0: one
+	}{
+		"max is text":          {gate: "{signal: errors, max: 5 percent}", want: "a share above 0 and below 100%"},
+		"max is 1":             {gate: "{signal: errors, max: 1}", want: "a share above 0 and below 100%"},
+		"worse is text":        {gate: "{signal: errors, worse: much}", want: "a number from 1 to 1000"},
+		"min is text":          {gate: "{provider: prom, query: up, expected: {min: low}}", want: "is a number"},
+		"unknown signal":       {gate: "{signal: latency, max: 1%}", want: "errors, or slower than a duration"},
+		"too fast a signal":    {gate: "{signal: slower than 500us, worse: 1.5}", want: "from 1ms to 1h"},
+		"no unit":              {gate: "{signal: slower than 2, worse: 1.5}", want: "from 1ms to 1h"},
+		"below zero":           {gate: "{signal: slower than -1s, worse: 1.5}", want: "from 1ms to 1h"},
+		"too slow a signal":    {gate: "{signal: slower than 2h, worse: 1.5}", want: "from 1ms to 1h"},
+		"min above max":        {gate: "{provider: prom, query: up, expected: {min: 5, max: 1}}", want: "min 5 is more than max 1"},
+		"alpha of 60%":         {gate: "{signal: errors, worse: 1.5, alpha: 60%}", want: "alpha: 0.6 is not between 0 and 0.5"},
+		"neither":              {gate: "{signal: errors}", want: "has neither worse nor max"},
+		"signal of a provider": {gate: "{signal: errors, max: 1%, provider: prometheus}", want: "a signal is a metric of the load balancer, and has no provider"},
+		"unknown provider":     {gate: "{provider: pron, query: up, expected: {max: 1}}", want: `did you mean "prom"?`},
+		"no provider":          {gate: "{query: up, expected: {max: 1}}", want: "needs a provider"},
+		"no range":             {gate: "{provider: prom, query: up}", want: "neither expected.min nor expected.max"},
+		"one side":             {gate: "{provider: prom, query: up, strategy: CANARY_PRIMARY}", want: "same query for the canary and the primary"},
+		"one side of bad": {gate: "{provider: prom, bad: b, all: a, worse: 1.5}", want: "same query for the canary and the primary",
+			problems: 2},
+		"bad without all":   {gate: "{provider: prom, bad: b, worse: 1.5}", want: "exactly one of signal, query, and bad with all"},
+		"two sources":       {gate: "{signal: errors, provider: prom, query: up, worse: 2}", want: "exactly one of signal"},
+		"too often":         {gate: "{signal: errors, worse: 1.5, interval: 10s}", want: "CloudWatch has one value per minute"},
+		"too often, query":  {gate: "{provider: cw, query: q, expected: {max: 1}, interval: 30s}", want: "one value per minute"},
+		"previous":          {gate: "{provider: prom, query: up, strategy: PREVIOUS}", want: "it needs a stage"},
+		"unknown parameter": {gate: "{provider: prom, query: '{{ .K8s.Namespace }}', expected: {max: 1}}", want: "not known: use .VariantArgs"},
+		"worse below 1":     {gate: "{signal: errors, worse: 0.5}", want: "a number from 1 to 1000"},
+		"max of 100%":       {gate: "{signal: errors, max: 100%}", want: `such as "1%" or 0.01`},
+		"counts by query":   {gate: "{provider: prom, query: up, strategy: SEQUENTIAL, worse: 2}", want: "give bad and all, not query"},
+		"range of counts":   {gate: "{signal: errors, worse: 2, expected: {max: 1}}", want: "only the strategy THRESHOLD uses expected"},
+		"literal secret": {gate: "{https: {url: 'https://a.example', headers: [{key: Authorization, value: 'Bearer abc'}]}}",
+			want: "is a secret: name its place"},
+		"no address":     {gate: "{https: {url: 'ftp://a.example'}}", want: "begins with https:// or http://"},
+		"unknown key":    {gate: "{signal: errors, wors: 2}", want: `did you mean "worse"?`},
+		"not a reaction": {gate: "{signal: errors, worse: 2, onUndecided: ask}", want: "use one of hold, pass, fail"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := loadGates(t, "gates:\n- "+c.gate+"\n")
@@ -56,6 +64,9 @@ func TestGatesAreRefused(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), "abc") {
 				t.Errorf("the secret is shown: %v", err)
+			}
+			if err != nil && strings.Count(err.Error(), "sluice.yaml:") != max(c.problems, 1) {
+				t.Errorf("more than one problem: %v", err)
 			}
 		})
 	}

@@ -81,11 +81,19 @@ func (a *Application) setImage(container int, image, from string) {
 }
 
 // HasImagesOfService reports whether the file leaves the image of a container to the service (image: from-service).
-func (a *Application) HasImagesOfService() bool {
-	return a.Format == Sluice && a.Task != nil &&
-		slices.ContainsFunc(a.Task.Input.ContainerDefinitions, func(d ecstypes.ContainerDefinition) bool {
-			return aws.ToString(d.Image) == definition.FromService
-		})
+func (a *Application) HasImagesOfService() bool { return len(a.ImagesOfService()) > 0 }
+
+// ImagesOfService returns the names of the containers whose image the file leaves to the service.
+func (a *Application) ImagesOfService() (containers []string) {
+	if a.Format != Sluice || a.Task == nil {
+		return nil
+	}
+	for _, d := range a.Task.Input.ContainerDefinitions {
+		if aws.ToString(d.Image) == definition.FromService {
+			containers = append(containers, aws.ToString(d.Name))
+		}
+	}
+	return containers
 }
 
 // UseImagesOfService replaces from-service by the images of the task definition that serves. nil: there is none.

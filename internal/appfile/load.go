@@ -216,19 +216,14 @@ func (l *loader) loadApplication() {
 
 // refuseDefinition adds a problem if the file is a definition that an application names, and reports whether it is one.
 func (l *loader) refuseDefinition(root *definition.Node) bool {
-	for _, of := range []struct{ key, what string }{
-		{"containerDefinitions", "a task definition"}, {"serviceName", "a service definition"},
-	} {
-		at := root.Get(of.key)
-		if at == nil || root.Get("input") != nil {
-			continue
-		}
-		p := l.src.At(at, "this is %s, not an application file", of.what)
-		p.Next = "give the folder of the application, or its sluice.yaml"
-		l.addProblem(p)
-		return true
+	is, at := definition.Recognize(root)
+	if at == nil || root.Get("input") != nil {
+		return false
 	}
-	return false
+	p := l.src.At(at, "this is %s, not an application file", is)
+	p.Next = "give the folder of the application, or its sluice.yaml"
+	l.addProblem(p)
+	return true
 }
 
 // readEnvelope returns the format of a file and the node under its spec.
@@ -256,6 +251,13 @@ func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, 
 }
 
 func (l *loader) addProblem(p *definition.Problem) { l.problems = append(l.problems, p) }
+
+// hasProblemAt reports whether something was refused at this place of the file.
+func (l *loader) hasProblemAt(src *definition.Source, line, column int) bool {
+	return slices.ContainsFunc(l.problems, func(p *definition.Problem) bool {
+		return p.File == src.File && p.Line == line && p.Column == column
+	})
+}
 
 // checkEnvelopeKeys refuses keys next to spec, and another API version.
 func (l *loader) checkEnvelopeKeys(root *definition.Node) {

@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +25,18 @@ func (m *metricReader) get(key string) *definition.Node { return m.from.Get(key)
 func (m *metricReader) problem(n *definition.Node, format string, args ...any) {
 	if n == nil {
 		n = m.from
+	} else if m.gates.hasProblemAt(m.file, n.Line, n.Column) {
+		return
 	}
 	m.gates.addProblem(m.file.At(n, format, args...))
+}
+
+// hasRefusedKey reports whether the check of the keys has refused one of the node, or its value.
+func (m *metricReader) hasRefusedKey(n *definition.Node) bool {
+	return n != nil && slices.ContainsFunc(n.Entries, func(e definition.Entry) bool {
+		return m.gates.hasProblemAt(m.file, e.Line, e.Column) ||
+			m.gates.hasProblemAt(m.file, e.Value.Line, e.Value.Column)
+	})
 }
 
 func (m *metricReader) read() Gate {
@@ -72,6 +83,7 @@ func (m *metricReader) strategy() analysis.Strategy {
 func (m *metricReader) checkOptions(g Gate) {
 	is := g.How.Strategy
 	switch {
+	case m.hasRefusedKey(m.from), m.hasRefusedKey(m.get("expected")): // what it lacks may be the key that is refused
 	case is == analysis.Sequential && g.How.Worse == 0 && g.How.Max == 0:
 		m.problem(nil, "gate %s has neither worse nor max: add worse: 1.5 to compare with the primary, or max: 1%% to limit "+
 			"the share", g.Name)

@@ -42,6 +42,22 @@ did you mean "memory"?`,
 next: correct the key, or remove it`,
 		},
 		{
+			name: "a service definition in place of the task definition",
+			file: "cluster: prod\nserviceName: web\nlaunchType: FARGATE\n",
+			want: `f:2:14: this is a service definition, not the task definition
+   2 | serviceName: web
+     |              ^
+next: name the file of the task definition: are the names of the two files exchanged?`,
+		},
+		{
+			name: "a task definition in place of the service definition", service: true,
+			file: "family: web\n" + container,
+			want: `f:2:23: this is a task definition, not the service definition
+   2 | containerDefinitions: [{name: web, image: 'web:v1'}]
+     |                       ^
+next: name the file of the service definition: are the names of the two files exchanged?`,
+		},
+		{
 			name: "a number where AWS wants text",
 			file: "family: 8080\n" + container,
 			want: `f:1:9: family is text, and this is a number
@@ -223,6 +239,24 @@ func TestProblemsShowNoSecret(t *testing.T) {
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("shown:\n%v", err)
 		}
+	}
+}
+
+// The values of an environment of an application file are shown, those with secret names are not.
+func TestProblemsShowKeysOfEnvironments(t *testing.T) {
+	const file = "environments:\n  prod: {clster: shop, variables: {DB_PASSWORD: hunter2}}\n"
+	src, err := Parse("f", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.HideSecrets()
+	p := src.At(src.Root.Get("environments").Get("prod").Get("clster"), "x").Error()
+	if !strings.Contains(p, "clster: shop") || strings.Contains(p, "hunter2") {
+		t.Errorf("got %s", p)
+	}
+	p = src.At(src.Root.Get("environments").Get("prod").Get("variables"), "x").Error()
+	if strings.Contains(p, "hunter2") {
+		t.Errorf("shown: %s", p)
 	}
 }
 

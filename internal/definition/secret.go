@@ -31,7 +31,7 @@ func (s *Source) HideSecrets() {
 	var walk func(n *Node)
 	walk = func(n *Node) {
 		for _, e := range n.Entries {
-			if isLikeSecretKey(e.Key) {
+			if isLikeSecretKey(e.Key) && !isByEnvironment(e) {
 				s.hideScalars(e.Value, places)
 				continue
 			}
@@ -55,6 +55,12 @@ func isLikeSecretKey(key string) bool {
 		}
 	}
 	return false
+}
+
+// isByEnvironment reports whether an entry has the keys of an application file by the name of an environment.
+func isByEnvironment(e Entry) bool {
+	return e.Key == "environments" && e.Value.Kind == Map &&
+		!slices.ContainsFunc(e.Value.Entries, func(of Entry) bool { return of.Value.Kind != Map })
 }
 
 // hideScalars hides every scalar under n except names.

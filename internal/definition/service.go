@@ -53,6 +53,9 @@ func withoutCountOfService(body *Node) *Node {
 
 func (d *decoder) decodeServiceDefinition(body *Node, in *awsecs.CreateServiceInput, name string) map[string]bool {
 	const what = "the service definition"
+	if d.isMistaken(body, what) {
+		return nil
+	}
 	v := reflect.ValueOf(in).Elem()
 	given := d.decodeRoot(body, v, rootOptions{
 		what:     what,

@@ -46,6 +46,9 @@ func (d *decoder) decodeTaskDefinition(in *awsecs.RegisterTaskDefinitionInput) *
 		}
 		body = wrapped
 	}
+	if d.isMistaken(body, what) {
+		return body
+	}
 	given := d.decodeRoot(body, reflect.ValueOf(in).Elem(), rootOptions{
 		what:     what,
 		readOnly: taskReadOnly(),
@@ -56,6 +59,26 @@ func (d *decoder) decodeTaskDefinition(in *awsecs.RegisterTaskDefinitionInput) *
 		d.checkContainers(body.Find("containerDefinitions"))
 	}
 	return body
+}
+
+// Recognize returns what a file of a definition is, and the node that shows it; nil: it is neither of the two.
+func Recognize(body *Node) (is string, by *Node) {
+	if by = body.Find("containerDefinitions"); by != nil {
+		return "a task definition", by
+	}
+	return "a service definition", body.Find("serviceName")
+}
+
+// isMistaken adds the one problem of a file that is a definition of the other kind. It reports whether it is.
+func (d *decoder) isMistaken(body *Node, what string) bool {
+	is, by := Recognize(body)
+	if by == nil || strings.HasSuffix(what, strings.TrimPrefix(is, "a ")) {
+		return false
+	}
+	p := d.src.At(by, "this is %s, not %s", is, what)
+	p.Next = "name the file of " + what + ": are the names of the two files exchanged?"
+	d.addProblem(p)
+	return true
 }
 
 // checkContainers refuses containers without a name or an image, as AWS does.

@@ -121,7 +121,7 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 		next := sluice.NextStep(err)
 		if IsRefused(err) {
 			next = "use family:revision or the ARN of a registered task definition"
-			if family, _, isRevision := strings.Cut(sluice.ARNName(name), ":"); isRevision {
+			if family, _, isRevision := strings.Cut(sluice.RevisionOf(name), ":"); isRevision {
 				next = "name a registered one: aws ecs list-task-definitions --family-prefix " + family
 			}
 		}

@@ -32,7 +32,7 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the role exists, and its trust policy does not name the service", "TestTrustPolicies"},
 	"continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt": {
 		"the service has leftovers of sluice, and neither a claim nor the journal names their deployment", "adopt.txtar"},
-	"wait for it to end, or resume it on its machine. To end it, run sluice deploy --take-over": {
+	"wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over": {
 		"the claim on the service is of a deployment that is not in the journal", "adopt.txtar"},
 	"…; or give this command --take-over, which rolls it back first": {
 		"a deployment of the service in this journal has not ended", "takeover.txtar"},

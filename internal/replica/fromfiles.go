@@ -70,6 +70,10 @@ func (w *World) addFilesService(app *appfile.Application, like shape.World) erro
 	if err != nil {
 		return err
 	}
+	for _, name := range app.ImagesOfService() {
+		task, _ = shape.WithImage(task, name, func(string) string { return name + ":" + PreviousTag })
+		w.note("the files leave the image of %s to the service, which runs %s:%s here", name, name, PreviousTag)
+	}
 	task, ref := shape.WithImage(task, shape.MainContainer(app), previousImage)
 	if was := previousImage(ref); was != ref {
 		w.note("the service runs %s before the first deployment; the files have %s", image.NameAndTag(was), image.NameAndTag(ref))

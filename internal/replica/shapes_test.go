@@ -169,6 +169,20 @@ func TestShapesBuild(t *testing.T) {
 	}
 }
 
+// A service whose image the files leave to it runs an image of its own name.
+func TestImageOfTheServiceHasAName(t *testing.T) {
+	app := loadShape(t, "", "", "")
+	app.Format = appfile.Sluice
+	app.Task.Input.ContainerDefinitions[0].Image = aws.String(definition.FromService)
+	w, err := replica.FromFiles(app)
+	failOn(t, err)
+	text, err := w.Text()
+	failOn(t, err)
+	if strings.Contains(string(text), definition.FromService) || !strings.Contains(string(text), "app:previous") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 func loadShape(t *testing.T, service, task, container string) *appfile.Application {
 	t.Helper()
 	join := func(parts ...string) string {

@@ -185,9 +185,9 @@ func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 		return problem("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
 			"%w", err)
 	}
-	return problem("wait for it to end, or resume it on its machine. To end it, run sluice deploy --take-over. If "+
-		"that machine is lost, run sluice deploy --adopt to clean up and deploy",
-		"deployment %s has claimed the service until %s and is not in this journal (%s): another machine runs it%s",
+	return problem("wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over. If "+
+		"that journal is lost, run sluice deploy --adopt to clean up and deploy",
+		"deployment %s has claimed the service until %s and is not in this journal (%s): it was started with another journal%s",
 		k.Deployment,
 		show.FormatTime(k.Until), c.program.StatePath(), leftoversText(m))
 }

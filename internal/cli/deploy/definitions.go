@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -60,6 +62,9 @@ func (f revisionFlag) Type() string { return "number" }
 
 func (f revisionFlag) Set(s string) error {
 	n, err := strconv.ParseUint(s, 10, 31)
+	if _, number, named := strings.Cut(s, ":"); named {
+		return fmt.Errorf("it must be the number of a revision alone, here %s: the file names the family", number)
+	}
 	if err != nil || n == 0 {
 		return errors.New("it must be the number of a revision, 1 or more (sluice revisions lists them)")
 	}

@@ -78,6 +78,14 @@ func otherRules(rules []Rule, c RuleChoice, group string) (others []Rule) {
 	return others
 }
 
+// listenerOf returns the ARN of the listener of the first rule, for a command.
+func listenerOf(rules []Rule) string {
+	if len(rules) == 0 {
+		return "LISTENER"
+	}
+	return rules[0].Listener
+}
+
 func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 	var c RuleChoice
 	for _, arn := range p.RuleARNs {
@@ -86,7 +94,7 @@ func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 			return c, &sluice.Error{
 				Op: "find the listener rule named under listenerRules", Resource: arn, Kind: sluice.NotFound,
 				Err:  errors.New("no listener of the load balancer behind the primary target group has this rule"),
-				Next: "check the ARN with: aws elbv2 describe-rules --listener-arn <listener>",
+				Next: "name one of these: aws elbv2 describe-rules --listener-arn " + listenerOf(rules),
 			}
 		}
 		switch r := rules[i]; {
