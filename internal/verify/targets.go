@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
@@ -49,7 +50,13 @@ func (c *checker) checkTargetGroups(ctx context.Context) {
 		name := targetGroupName(a.arn)
 		subject := "target group " + name
 		g, err := c.aws.Existing.TargetGroup(ctx, a.arn)
-		if c.judge(subject, err, "it does not exist", "create it, or correct its ARN: aws elbv2 describe-target-groups") {
+		next := "create it, or correct its ARN: aws elbv2 describe-target-groups"
+		if isMissing(err) {
+			if near := alb.NearestGroup(ctx, c.aws.Existing.ELB, a.arn); near != "" {
+				next = "correct its ARN: " + targetGroupName(near) + " is " + near
+			}
+		}
+		if c.judge(subject, err, "it does not exist", next) {
 			c.judgeTargetGroup(ctx, subject, a, g)
 		}
 	}

@@ -88,6 +88,13 @@ func findMissing(ctx context.Context, api *awselb.Client, groups []string, err e
 	return missing
 }
 
+// NearestGroup returns the ARN of the target group of the Region whose name is nearest to that of a missing one; empty: there
+// is none, or it cannot be read.
+func NearestGroup(ctx context.Context, api *awselb.Client, missing string) (arn string) {
+	others := otherGroups(ctx, api, []string{missing})
+	return others[definition.Nearest(sluice.TargetGroupName(missing), slices.Collect(maps.Keys(others)))]
+}
+
 // splitMissing reads each of several groups, and returns the first that does not exist and one that does.
 func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent string, found *elbtypes.TargetGroup) {
 	for _, arn := range groups {
