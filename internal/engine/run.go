@@ -64,6 +64,7 @@ type run struct {
 	suspendedAgain bool         // suspendAgain has run
 	facts          stage.Facts  // what the stages of this run read once
 	bake           *bake        // monitor of the waiting stage
+	ranStage       bool         // a stage or a wait; else another process ran the last one
 	checkRetry     func() error // an error stops retries of a call without an answer
 }
 
@@ -94,13 +95,15 @@ func (r *run) runSteps(ctx context.Context) (waiting string, err error) {
 		var more bool
 		switch step.Do {
 		case plan.RunStage:
+			r.ranStage = true
 			more, waiting, err = r.runStage(ctx, step)
 		case plan.WaitUntil, plan.AwaitApproval:
+			r.ranStage = true
 			more, waiting, err = r.stepWait(ctx, step)
 		case plan.StayPaused:
 			return "", r.pauseDeployment(ctx, "paused by a user")
 		case plan.Finish:
-			return "", r.finishDeployment(ctx, step)
+			more, err = r.finishDeployment(ctx, step)
 		}
 		if err != nil || !more {
 			return waiting, err

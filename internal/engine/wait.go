@@ -116,13 +116,22 @@ func (r *run) stageRow(ctx context.Context, index int) (row journal.Stage, err e
 	return row, err
 }
 
-// finishDeployment finishes all work of the deployment and records the outcome.
-func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
+// finishDeployment finishes all work of the deployment and records the outcome. more is true if its version failed
+// meanwhile: then it goes on with a rollback.
+func (r *run) finishDeployment(ctx context.Context, step plan.Step) (more bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	end, err := r.finishWork(ctx, step.Outcome)
-	if err != nil {
-		return errors.Join(r.recordPause(ctx, err.Error()), ignoreHalted(err))
+	switch {
+	case err != nil:
+		return false, errors.Join(r.recordPause(ctx, err.Error()), ignoreHalted(err))
+	case end.Unstable != nil:
+		return true, r.endStage(ctx, r.plan.LastDeployingStage(), journal.StageFailed, end.Unstable)
 	}
+	return false, r.endDeployment(ctx, step, end)
+}
+
+// endDeployment records the outcome.
+func (r *run) endDeployment(ctx context.Context, step plan.Step, end stage.Ending) error {
 	step.Outcome, step.Cause = end.Outcome, joinCauses(step.Cause, end.Cause)
 	if end.ClaimErr != nil {
 		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.
@@ -141,7 +150,7 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 
 // finishWork finishes the deployment's work in AWS; see [stage.Run.Finish].
 func (r *run) finishWork(ctx context.Context, o sluice.Outcome) (stage.Ending, error) {
-	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry, IsContinued: !r.ranStage})
 	if err != nil {
 		return stage.Ending{}, err
 	}

@@ -242,6 +242,17 @@ func afterFailure(p *Plan, r Result) Step {
 	return Step{Do: RunStage, Index: len(p.Stages), Cause: r.Cause}
 }
 
+// LastDeployingStage returns the last stage that is no task of the files: the failure of the version after all stages is
+// its failure.
+func (p *Plan) LastDeployingStage() (last Stage) {
+	for _, s := range p.Stages {
+		if s.Task == nil {
+			last = s
+		}
+	}
+	return last
+}
+
 // KeepsFailed reports whether a failure of the stage is not rolled back although others are: that of a task, unless the
 // file asks for it at the task. effect completes the cause.
 func (p *Plan) KeepsFailed(index int) (keeps bool, effect string) {

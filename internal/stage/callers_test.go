@@ -297,7 +297,8 @@ func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
 	}
 }
 
-// A version that dies again and again while the end of its deployment waits for callers is no success. A deployment that
+// A version that dies again and again while the end of its deployment waits for callers is no success, and is rolled back
+// unless the files forbid it. A deployment that
 // another one replaces, or whose service is deleted, has not failed: a rollback would undo what others did. It does not
 // matter whether they act while callers are waited for, or after tasks have died.
 func TestDeathsAtTheEnd(t *testing.T) {
@@ -314,20 +315,30 @@ func TestDeathsAtTheEnd(t *testing.T) {
 	const good, dies = "sim/web:v2", "sim/web:v2?crash-after=70s&exit=1"
 	for name, c := range map[string]struct {
 		image         string
+		keeps         bool                   // no automatic rollback
 		before, after func(*stagetest.Bench) // while callers are waited for, and once tasks have died
 		outcome       sluice.Outcome
 		next          string
 	}{
-		"nothing happens":                   {good, nothing, nil, sluice.Succeeded, ""},
-		"tasks die":                         {dies, nothing, nothing, sluice.Failed, "sluice rollback"},
-		"another deployment":                {good, deploy, nil, sluice.Superseded, ""},
-		"another deployment after a death":  {dies, nothing, deploy, sluice.Superseded, ""},
-		"the service is deleted":            {good, remove, nil, sluice.Gone, "run sluice deploy to create the service again"},
-		"the service is deleted afterwards": {dies, nothing, remove, sluice.Gone, "run sluice deploy to create the service again"},
+		"nothing happens": {image: good, before: nothing, outcome: sluice.Succeeded},
+		"tasks die": {image: dies, before: nothing, after: nothing, outcome: sluice.RolledBack,
+			next: "then deploy again"},
+		"tasks die, without automatic rollback": {image: dies, keeps: true, before: nothing, after: nothing,
+			outcome: sluice.Failed, next: "sluice rollback"},
+		"another deployment":               {image: good, before: deploy, outcome: sluice.Superseded},
+		"another deployment after a death": {image: dies, before: nothing, after: deploy, outcome: sluice.Superseded},
+		"the service is deleted": {image: good, before: remove, outcome: sluice.Gone,
+			next: "run sluice deploy to create the service again"},
+		"the service is deleted afterwards": {image: dies, before: nothing, after: remove, outcome: sluice.Gone,
+			next: "run sluice deploy to create the service again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stagetest.RunRolling(t, func(b *stagetest.Bench) {
-				id := b.Start(b.RollingFiles(c.image, stagetest.Breaker))
+				files := b.RollingFiles(c.image, stagetest.Breaker)
+				if c.keeps {
+					stagetest.AddLines(files, "sluice.yaml", "planner: {autoRollback: false}\n")
+				}
+				id := b.Start(files)
 				b.OnStageEnd(1, func() {
 					b.SetRule(0, 0)
 					b.Clock.Go(func() {
@@ -346,6 +357,31 @@ func TestDeathsAtTheEnd(t *testing.T) {
 					b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 				}
 			})
+		})
+	}
+}
+
+// The process that waits for callers at the end is killed, and the version dies before another one continues: it is judged
+// again.
+func TestDeathsBeforeTheEndIsContinued(t *testing.T) {
+	for image, want := range map[string]sluice.Outcome{"sim/web:v2": sluice.Succeeded,
+		"sim/web:v2?crash-after=70s&exit=1": sluice.RolledBack} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			id := b.Start(b.RollingFiles(image, stagetest.Breaker))
+			b.OnStageEnd(1, func() { b.SetRule(0, 0) })
+			b.OnEvent(func(e sluice.Event) bool {
+				w, ok := e.(sluice.Waiting)
+				return ok && strings.HasPrefix(w.For, "callers to reach")
+			}, func() { panic(stagetest.Killed{At: "the wait for callers"}) })
+			if b.RunUntilKilled(id) == "" {
+				b.Fatalf("nothing waits for callers\n%s", b.EventLog())
+			}
+			b.SetRule(100, 0)
+			stagetest.Must(b, b.Clock.Sleep(context.Background(), 55*time.Second))
+			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			if end.Outcome != want {
+				b.Errorf("%s: %s, want %s\n%s", image, end.Outcome, want, b.EventLog())
+			}
 		})
 	}
 }

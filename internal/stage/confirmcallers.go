@@ -44,6 +44,11 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		}
 		return end, err != nil, err
 	}
+	if s.IsContinued {
+		if ended, ends, err := readAgain(); ends {
+			return ended, err
+		}
+	}
 	for {
 		sent := s.Clock.Now()
 		t, problems, err := readCallers(ctx, s, live)
@@ -97,7 +102,11 @@ func confirmStable(ctx context.Context, s *step.Step, end Ending, revision strin
 	if taken, lost := endingOfLost(unstable); lost { // a rollback would undo what the other actor did
 		return taken, nil
 	}
-	return Ending{Outcome: sluice.Failed, Cause: unstable.Error(), Next: "restore the former version: sluice rollback"}, nil
+	failed := Ending{Outcome: sluice.Failed, Cause: unstable.Error(), Next: "restore the former version: sluice rollback"}
+	if end.Outcome == sluice.Succeeded {
+		failed.Unstable = unstable
+	}
+	return failed, nil
 }
 
 // confirmation returns what decides about an outcome.

@@ -21,6 +21,9 @@ type Ending struct {
 	Cause    string // why Outcome is not the outcome of the stages, or what callers get besides; empty if it is
 	Next     string // what a person should do about Cause; empty: what follows from the stages
 	ClaimErr error  // why the claim on the service was not released; nil if it was, or if there is none
+	// Unstable is the failure of a success whose tasks died again and again while its end waited for callers. The
+	// deployment has not ended then, and keeps its claim: a rollback follows. nil: the deployment has ended.
+	Unstable error
 }
 
 // finishDeployment does what [Run.Finish] says.
@@ -40,6 +43,10 @@ func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Endi
 	if err != nil {
 		return end, err
 	}
+	if end.Unstable != nil && s.Plan.AutoRollback && !s.CannotResume {
+		return end, nil
+	}
+	end.Unstable = nil
 	if end.Outcome == sluice.Gone {
 		s.Confirmed = nil // it was read before the service was deleted
 	}

@@ -24,12 +24,21 @@ func (b *Bench) ExpectEnd(end engine.RunResult, outcome sluice.Outcome, cause, s
 	}
 }
 
-// OnStageEnd calls do as soon as the n-th stage has ended, before the engine continues.
+// OnStageEnd calls do as soon as the n-th stage has ended for the first time, before the engine continues.
 func (b *Bench) OnStageEnd(n int, do func()) {
-	watch := b.Engine.OnEvent
+	b.OnEvent(func(e sluice.Event) bool {
+		ev, ok := e.(sluice.StageEnded)
+		return ok && ev.Index == n-1
+	}, do)
+}
+
+// OnEvent calls do at the first event that is so, before the engine continues.
+func (b *Bench) OnEvent(so func(sluice.Event) bool, do func()) {
+	watch, done := b.Engine.OnEvent, false
 	b.Engine.OnEvent = func(e sluice.Envelope) {
 		watch(e)
-		if ev, ok := e.Open().(sluice.StageEnded); ok && ev.Index == n-1 {
+		if !done && so(e.Open()) {
+			done = true
 			do()
 		}
 	}

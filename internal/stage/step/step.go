@@ -59,6 +59,8 @@ type Config struct {
 	Ask func(question string) (yes bool)
 	// OutsideAWS is what gates use besides AWS; nil: nothing.
 	OutsideAWS *OutsideAWS
+	// IsContinued says that the process of the last stage has ended. What it read may be long ago.
+	IsContinued bool
 	// CannotResume says that the host cannot pause the deployment and run [Run.Finish] again.
 	CannotResume bool
 }
