@@ -82,7 +82,8 @@ func warnOfLostRules(b traffic, live []alb.Rule) {
 	for _, lost := range alb.LostRules(b.step.Plan.Scope, b.step.Plan.Callers, b.rules.Listeners, live) {
 		isSteered := slices.ContainsFunc(b.step.Snapshot.Rules, func(r alb.Rule) bool { return r.ARN == lost.Route.ARN })
 		if !isSteered && b.step.IsFirstTime("lost "+lost.Route.ARN) {
-			b.step.EmitWarning("external change: %s. sluice does not steer this rule: it stays as it is", lost.Why)
+			b.step.EmitWarning("external change: %s. sluice does not steer this rule and leaves it: restore it, or the "+
+				"deployment ends failed", lost.Why)
 		}
 	}
 }
