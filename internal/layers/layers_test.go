@@ -15,6 +15,7 @@ var checks = []struct {
 	{"commands", checkCommands},
 	{"words", checkWords},
 	{"tests", checkOwnTests},
+	{"doc comments", checkDocComments},
 }
 
 // TestLayers holds the whole module against the rules.

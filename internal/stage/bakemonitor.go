@@ -51,7 +51,7 @@ const (
 	quietBakeReadAge = 2 * time.Minute
 )
 
-// Bake returns a monitor of the service. It calls no AWS API.
+// openMonitor returns a monitor of the service. It calls no AWS API.
 func openMonitor(s *step.Step) *Bake { return &Bake{run: s} }
 
 // idleInterval is the time between polls while no stage has written yet.
@@ -110,7 +110,7 @@ func (b *Bake) pollVersion(ctx context.Context) (next time.Duration, trouble str
 	return next, trouble, err
 }
 
-// ObserveService reads the service. Between two reads, at most ten seconds apart, a poll reads only
+// observeService reads the service. Between two reads, at most ten seconds apart, a poll reads only
 // the targets that get requests, as long as all of them are as before.
 func (b *Bake) observeService(ctx context.Context) (*ecs.ServiceState, error) {
 	now := b.run.Clock.Now()

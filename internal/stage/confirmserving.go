@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// Confirm reads the service a last time. It returns an error if the revision that the outcome names
+// confirmServing reads the service a last time. It returns an error if the revision that the outcome names
 // is not PRIMARY. A read that shows another revision may be older than our last write, so it is
 // repeated first.
 func confirmServing(ctx context.Context, s *step.Step, o sluice.Outcome) error {

@@ -51,7 +51,7 @@ func openStep(c step.Config) (*step.Step, error) {
 	return r, nil
 }
 
-// Execute runs the stage to its end. An error of [sluice.Kind] Halted means that the stage was
+// executeStage runs the stage to its end. An error of [sluice.Kind] Halted means that the stage was
 // interrupted and can be executed again. After any other error it can also be executed again, once
 // the cause is known.
 func executeStage(ctx context.Context, s *step.Step) error {

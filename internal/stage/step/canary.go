@@ -54,7 +54,7 @@ func SaveCanaryRollout(ctx context.Context, s *Step) error {
 	return s.Memory.CanarySet.Save(ctx, string(by))
 }
 
-// WeightOf is the share that the stages so far have given the variant.
+// PlannedWeight is the share that the stages so far have given the variant.
 func PlannedWeight(s *Step, v sluice.Variant) (share int, watched bool) {
 	return sluice.CanaryShare(s.Plan.StateAfter(s.Stage.Index).CanaryShare()).Of(v), true
 }

@@ -23,7 +23,7 @@ func SaveStageDone(ctx context.Context, s *Step) error {
 	return s.Memory.Progress.Save(ctx, memory.Progress{Done: s.Stage.Index + 1})
 }
 
-// IsDone reports whether the stage has ended.
+// IsStageDone reports whether the stage has ended.
 func IsStageDone(ctx context.Context, s *Step) (bool, error) {
 	progress, err := s.Memory.Progress.Load(ctx)
 	return progress.Done > s.Stage.Index, err

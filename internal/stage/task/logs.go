@@ -136,7 +136,7 @@ func (t *logReader) noteReadError(what string, err error) error {
 	return nil
 }
 
-// IsFirstTime reports whether it is called with this text for the first time.
+// isFirstTime reports whether it is called with this text for the first time.
 func (t *logReader) isFirstTime(what string) bool {
 	if t.reported[what] {
 		return false
