@@ -22,6 +22,7 @@ type metricReader struct {
 
 func (m *metricReader) get(key string) *definition.Node { return m.from.Get(key) }
 
+// problem adds a problem of a value; nil: of the whole gate. A value that the check of the keys has refused has one already.
 func (m *metricReader) problem(n *definition.Node, format string, args ...any) {
 	if n == nil {
 		n = m.from
@@ -39,6 +40,7 @@ func (m *metricReader) hasRefusedKey(n *definition.Node) bool {
 	})
 }
 
+// read reads the gate, and adds the problems of its values.
 func (m *metricReader) read() Gate {
 	g := m.gates.newGate(m.from, m.entry, m.name())
 	g.Line = m.entry.Line
