@@ -297,6 +297,9 @@ func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
 	}
 }
 
+// outcomeGets is what callers get in the minute after an outcome.
+var outcomeGets = map[sluice.Outcome]string{sluice.Succeeded: "v2 200", sluice.RolledBack: "v1 200"}
+
 // A version that dies again and again while the end of its deployment waits for callers is no success, and is rolled back
 // unless the files forbid it. A deployment that
 // another one replaces, or whose service is deleted, has not failed: a rollback would undo what others did. It does not
@@ -356,6 +359,10 @@ func TestDeathsAtTheEnd(t *testing.T) {
 				if end.Outcome != c.outcome || !strings.HasSuffix(end.Next, c.next) || (end.Next == "") != (c.next == "") {
 					b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 				}
+				stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second)) // the nodes follow the restored rule late
+				if got, want := b.CallersGet(), outcomeGets[c.outcome]; want != "" && got != want {
+					b.Errorf("after %q callers get %s, want %s\n%s", end.Outcome, got, want, b.EventLog())
+				}
 			})
 		})
 	}
@@ -379,8 +386,8 @@ func TestDeathsBeforeTheEndIsContinued(t *testing.T) {
 			b.SetRule(100, 0)
 			stagetest.Must(b, b.Clock.Sleep(context.Background(), 55*time.Second))
 			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-			if end.Outcome != want {
-				b.Errorf("%s: %s, want %s\n%s", image, end.Outcome, want, b.EventLog())
+			if got := b.CallersGet(); end.Outcome != want || got != outcomeGets[want] {
+				b.Errorf("%s: %s, want %s; callers get %s\n%s", image, end.Outcome, want, got, b.EventLog())
 			}
 		})
 	}
