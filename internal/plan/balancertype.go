@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // BalancerType is a type of load balancer, as Elastic Load Balancing names it.
@@ -25,15 +27,10 @@ type balancerProperties struct {
 	waitsForAll bool // a shift ends when every node uses the weights, because that takes minutes
 }
 
-// AWS does not report when all nodes use changed weights, and documents no limit.
-const (
-	// applicationPropagation is careful: seconds are observed.
-	applicationPropagation = 10 * time.Second
-	// networkPropagation is what ECS itself waits after each shift behind a Network Load Balancer
-	// (Amazon ECS Developer Guide, "Network Load Balancer resources for Amazon ECS blue/green, linear
-	// and canary deployments").
-	networkPropagation = 10 * time.Minute
-)
+// networkPropagation is what ECS itself waits after each shift behind a Network Load Balancer (Amazon ECS Developer Guide,
+// "Network Load Balancer resources for Amazon ECS blue/green, linear and canary deployments"). AWS does not report when
+// all nodes use changed weights, and documents no limit.
+const networkPropagation = 10 * time.Minute
 
 // NetworkDrain is the least deregistration delay behind a Network Load Balancer that needs no
 // warning. AWS does not document how long nodes send new connections to a deregistered target; two
@@ -43,7 +40,7 @@ const NetworkDrain = 2 * time.Minute
 // balancerTable has a row for each type.
 var balancerTable = []balancerProperties{
 	{kind: ApplicationBalancer, name: "Application Load Balancer", unit: "requests",
-		propagation: applicationPropagation, hasRules: true},
+		propagation: view.RulePropagation, hasRules: true},
 	{kind: NetworkBalancer, name: "Network Load Balancer", unit: "connections",
 		propagation: networkPropagation, waitsForAll: true},
 }

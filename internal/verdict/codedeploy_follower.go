@@ -62,6 +62,7 @@ type CodeNeeds struct {
 	Revision     bool   // the revision of the deployment
 	Service      bool   // the service itself
 	StoppedTasks bool   // its stopped tasks
+	Checks       bool   // how long its health checks take to notice a failure
 }
 
 // FollowCodeDeploy starts a judge of the deployment that w names.
@@ -139,6 +140,7 @@ func (b CodeDeployFollower) Needs(now time.Time) CodeNeeds {
 	if b.sawFailure(now) {
 		n.Service, n.StoppedTasks = true, true
 	}
+	n.Checks = b.stability.needsChecks()
 	n.Service = n.Service || b.isServiceDue(now) || b.polls == 0 && b.want.Revision == "" // for the names of the revisions
 	return n
 }

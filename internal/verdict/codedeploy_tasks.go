@@ -35,7 +35,7 @@ func (b *CodeDeployFollower) noteTasks(o Observation, died bool) {
 	}
 	running, pending, desired := b.greenCounts()
 	b.surplus = desired > 0 && running+pending > desired || b.surplus && !o.Code.Requested.StoppedTasks
-	b.stability = b.stability.See(o.At, died, running >= desired && pending == 0, b.failures)
+	b.stability = b.stability.withChecks(o.Checks).See(o.At, died, running >= desired && pending == 0, b.failures)
 	if b.stability.isOver(o.At) {
 		b.failures = b.failures.Reset()
 	}

@@ -28,9 +28,7 @@ func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
 
 func (b *CodeDeployFollower) countTasks() Counts {
 	n := Counts{Stopped: b.failures.Count()}
-	if g := b.greenSet(); g != nil {
-		n.Desired, n.Pending, n.Running = g.Desired, g.Pending, g.Running
-	}
+	n.Running, n.Pending, n.Desired = b.greenCounts()
 	return n
 }
 
@@ -79,8 +77,9 @@ func (b *CodeDeployFollower) progressText() string {
 	parts := []string{b.statusText()}
 	green, blue := b.taskSets()
 	if green != nil {
+		running, pending, desired := b.greenCounts()
 		parts = append(parts, fmt.Sprintf("%s: %d of %d running%s, %g%% of the traffic",
-			firstNonEmpty(b.revision, "green"), green.Running, green.Desired, pendingText(green.Pending), green.Weight))
+			firstNonEmpty(b.revision, "green"), running, desired, pendingText(pending), green.Weight))
 	}
 	if blue != nil {
 		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.previousRevision, "blue"),
@@ -219,8 +218,9 @@ func (b *CodeDeployFollower) servedText() string {
 		return b.main.id + " succeeded"
 	}
 	text := firstNonEmpty(b.revision, b.main.id, b.previousRevision) + " serves"
-	if g := b.greenSet(); g != nil {
-		text += fmt.Sprintf(", %d of %d running", g.Running, g.Desired)
+	if b.greenSet() != nil {
+		running, _, desired := b.greenCounts()
+		text += fmt.Sprintf(", %d of %d running", running, desired)
 	}
 	return text
 }

@@ -15,6 +15,7 @@ type Needs struct {
 	StoppedTasks bool     // tasks that stopped since the last read
 	Targets      []string // ARNs of target groups whose health to read
 	Pace         bool     // how long the parts of a deployment take
+	Checks       bool     // how long the health checks take to notice a failure
 	Drain        []string // ARNs of target groups whose deregistration delay to read
 	History      string   // family:revision whose newest service deployment to find and read
 }
@@ -25,7 +26,7 @@ func (r ServiceFollower) NeededLogs() []diagnosis.Stopped { return r.failures.Ne
 
 // Any reports whether anything has to be read.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets)+len(n.Drain) > 0 || n.StoppedTasks || n.Pace || n.History != ""
+	return len(n.Records)+len(n.Targets)+len(n.Drain) > 0 || n.StoppedTasks || n.Pace || n.Checks || n.History != ""
 }
 
 // readState stores what was read, and when to read again.
@@ -74,6 +75,7 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 		n.Drain = s.Groups
 	}
 	n.Pace = r.limit.needsPace(now.Sub(r.began))
+	n.Checks = r.stability.needsChecks()
 	return n
 }
 

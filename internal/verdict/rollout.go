@@ -199,7 +199,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	if r.hasRecovered(o) {
 		r.failures = r.failures.KeepDeaths(o.Service.Events)
 	}
-	r.stability = r.stability.See(o.At, died, r.followed.allTasksRun(o.Service), r.failures, r.earlier)
+	r.stability = r.stability.withChecks(o.Checks).See(o.At, died, r.followed.allTasksRun(o.Service), r.failures, r.earlier)
 	if r.stability.isOver(o.At) {
 		r.failures, r.earlier, r.breakerCount.counted = r.failures.Reset(), r.earlier.Reset(), 0
 	}

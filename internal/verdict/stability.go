@@ -13,18 +13,39 @@ const (
 	shortestStable, longestStable = time.Minute, 5 * time.Minute
 	// longLife is how long a task must have run to count as one that was stable. Its end says little about the others.
 	longLife = 10 * time.Minute
+	// longestNotice limits the time that is added for the health checks.
+	longestNotice = 5 * time.Minute
 	// stableInterval is the time between polls while only time can make the tasks stable.
 	stableInterval = 5 * time.Second
 )
 
 // Stability judges whether tasks keep running, after some of them ran and then stopped by themselves. The rule is one
 // for every mode: success is withheld until all tasks have run, without another death, for twice the longest life of a
-// task that died, and for 1 to 5 minutes. Then the deaths are forgotten. Tasks that AWS or a person stopped are no
-// deaths. It is a value; the zero value has seen nothing.
+// task that died, for 1 to 5 minutes, and for the time that a health check then takes to notice a failure. Then the
+// deaths are forgotten. Tasks that AWS or a person stopped are no deaths. It is a value; the zero value has seen nothing.
 type Stability struct {
 	since  time.Time     // since when all tasks run without another death; zero: they do not
 	needed time.Duration // how long they must; 0: no task has died
+	checks HealthChecks
 	deaths int
+}
+
+// HealthChecks is how long the health checks of a service take to notice that a task fails. They are read only after a
+// task has stopped by itself.
+type HealthChecks struct {
+	Read   bool
+	Notice time.Duration // the slowest of those of its target groups and containers; 0: nothing checks its tasks
+}
+
+// needsChecks reports whether tasks have died, the others run, and the health checks have not been read.
+func (s Stability) needsChecks() bool { return s.needed > 0 && !s.since.IsZero() && !s.checks.Read }
+
+// withChecks stores the health checks, if they were read.
+func (s Stability) withChecks(c HealthChecks) Stability {
+	if c.Read {
+		s.checks = c
+	}
+	return s
 }
 
 // See adds a poll. died says whether this poll returned another death, complete whether all tasks run, and failures are
@@ -34,7 +55,7 @@ func (s Stability) See(now time.Time, died, complete bool, failures ...diagnosis
 	for _, f := range failures {
 		s.deaths += f.Count()
 		if life, any := f.LongestLife(); any {
-			s.needed = max(s.needed, stableTime(life))
+			s.needed = max(s.needed, stableTime(life)+min(s.checks.Notice, longestNotice))
 		}
 	}
 	if died || !complete {

@@ -18,7 +18,9 @@ type Confirmation struct {
 	// Others counts the targets that belonged to no task of the service before the deployment.
 	Others int
 
-	lacked bool
+	lacked  bool
+	broken  bool          // the last read showed a problem of the rules or groups
+	follows time.Duration // the waited time at which every node follows the rule that was mended since
 }
 
 // Decision is what one read means for an outcome.
@@ -33,9 +35,14 @@ type Decision struct {
 type Tasks struct{ Running, Desired int }
 
 // Decide returns what a read means. problems are those of t for the groups that serve, and waited is the time since the
-// first read: after [ConfirmGrace] nothing is waited for.
+// first read: after [ConfirmGrace] nothing is waited for, except that nodes follow a rule that was mended until then.
+// [NoMoreWaits] waits for nothing.
 func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited time.Duration) Decision {
 	late := waited >= ConfirmGrace
+	if c.broken && len(problems) == 0 && waited < NoMoreWaits {
+		c.follows = waited + RulePropagation
+	}
+	c.broken = len(problems) > 0
 	wrong := cmp.Or(Texts(problems), t.MostlyUnhealthy(), t.Name.problem())
 	lacks := c.lacks(t, tasks)
 	if wrong == "" && lacks == "" && c.lacked && t.FollowsLate() && !late {
@@ -43,6 +50,8 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	}
 	c.lacked = c.lacked || lacks != "" || t.Name.problem() != ""
 	switch {
+	case wrong == "" && waited < c.follows:
+		return Decision{Wait: fmt.Sprintf("nodes of load balancers follow a mended rule within %s", RulePropagation)}
 	case wrong == "" && t.IsUnused() && t.Name == nil:
 		return Decision{Cause: NoRequests}
 	case wrong == "" && (lacks == "" || late):

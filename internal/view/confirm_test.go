@@ -146,3 +146,42 @@ func TestDecideWithDrainingTargets(t *testing.T) {
 		})
 	}
 }
+
+// Nodes of an Application Load Balancer follow a mended rule within seconds, which no read shows: the outcome waits for
+// them, also past the minute. A wait that must end waits for nothing.
+func TestDecideAfterAMendedRule(t *testing.T) {
+	good, lost := traffic(4, 0, Scope{}, rule("1", to(blue, 100))), traffic(4, 0, Scope{}, rule("1", to(blue, 0)))
+	type read struct {
+		traffic Traffic
+		waited  time.Duration
+		want    string
+	}
+	const wait, failed, says = "wait", "failed", ""
+	const late = ConfirmGrace - time.Second
+	for name, reads := range map[string][]read{
+		"nothing was wrong": {{good, 0, says}},
+		"mended": {{lost, 0, wait}, {good, time.Second, wait}, {good, time.Second + RulePropagation - 1, wait},
+			{good, time.Second + RulePropagation, says}},
+		"mended late":       {{lost, late - 1, wait}, {good, late, wait}, {good, late + RulePropagation - 1, wait}, {good, late + RulePropagation, says}},
+		"broken again":      {{lost, 0, wait}, {good, 5 * time.Second, wait}, {lost, 10 * time.Second, wait}, {good, 15 * time.Second, wait}, {good, 24 * time.Second, wait}, {good, 25 * time.Second, says}},
+		"broken again late": {{lost, 0, wait}, {good, late, wait}, {lost, late + time.Second, failed}},
+		"the wait ends":     {{lost, 0, wait}, {good, NoMoreWaits, says}},
+		"it ends later":     {{lost, 0, wait}, {good, 5 * time.Second, wait}, {good, NoMoreWaits, says}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Confirmation{Says: "web:2 runs"}
+			for _, r := range reads {
+				d, kind := c.Decide(r.traffic, r.traffic.Problems(Traffic{}), Tasks{4, 4}, r.waited), says
+				switch {
+				case d.Wait != "":
+					kind = wait
+				case d.Failed:
+					kind = failed
+				}
+				if kind != r.want || kind == says && d.Cause != "" {
+					t.Errorf("after %s: %q %+v, want %q", r.waited, kind, d, r.want)
+				}
+			}
+		})
+	}
+}

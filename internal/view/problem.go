@@ -16,6 +16,11 @@ const (
 	// ConfirmGrace is how long callers may not reach the version of an outcome before the outcome changes. AWS's answers
 	// lag behind writes, and other tools write rules one after the other.
 	ConfirmGrace = time.Minute
+	// RulePropagation is how long nodes of an Application Load Balancer may still use a rule that was changed. AWS names no
+	// time; seconds are observed.
+	RulePropagation = 10 * time.Second
+	// NoMoreWaits is a time after which [Confirmation.Decide] waits for nothing.
+	NoMoreWaits = 10 * ConfirmGrace
 	// ConfirmInterval is the time between reads of a [Traffic] that is waited for.
 	ConfirmInterval = 5 * time.Second
 )

@@ -226,6 +226,9 @@ func (c *codeDeployWaiter) readService(ctx context.Context, n verdict.CodeNeeds,
 		c.denied.stoppedTasks = c.noteUnreadable(o, "stopped tasks", err)
 		o.NewlyStopped = fallen
 	}
+	if n.Checks {
+		o.Checks = c.readChecks(ctx, o)
+	}
 }
 
 // chooseDeployment finds the wanted deployment of the service: the one in progress, otherwise the

@@ -125,8 +125,8 @@ func TestOneDeathInTheBakeTime(t *testing.T) {
 					v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
 					now, ended := b.clock.Now(), aws.ToTime(b.newest().FinishedAt)
 					b.ends(v, sluice.Succeeded, "", "")
-					if d := now.Sub(died); deaths > 0 && (d < time.Minute || d > 6*time.Minute ||
-						!strings.Contains(b.story(), ": success needs 5m0s without another")) {
+					if d := now.Sub(died); deaths > 0 && (d < time.Minute || d > 7*time.Minute ||
+						!strings.Contains(b.story(), ": success needs 6m5s without another")) {
 						t.Errorf("succeeded %s after the death\n%s", d, b.story())
 					}
 					if d := now.Sub(ended); deaths == 0 && d > 5*time.Second {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -30,6 +31,9 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	}
 	if n.Pace {
 		o.Pace = f.readPace(ctx, o.Service)
+	}
+	if n.Checks {
+		o.Checks = f.readChecks(ctx, o)
 	}
 	if f.denied.targets {
 		return
@@ -94,4 +98,23 @@ func (f *waiter) readPace(ctx context.Context, s *verdict.Service) verdict.Pace 
 	}
 	p.Check, p.Drain, _ = alb.PaceOf(ctx, f.watch.account.ELB(), s.Groups)
 	return p
+}
+
+// readChecks reads how long the health checks of the service take to notice a failure. It omits what AWS never permits to
+// read, and what does not exist; what cannot be read now is read at the next poll.
+func (f *waiter) readChecks(ctx context.Context, o *verdict.Observation) verdict.HealthChecks {
+	c := verdict.HealthChecks{Read: true}
+	note := func(what string, notice time.Duration, err error) {
+		c.Notice = max(c.Notice, notice)
+		c.Read = c.Read && (err == nil || sluice.KindOf(err) == sluice.NotFound || f.noteUnreadable(o, what, err))
+	}
+	if groups := f.lastRead.State.TrafficScope().Groups; len(groups) > 0 {
+		notice, err := alb.NoticeOf(ctx, f.watch.account.ELB(), groups)
+		note("target groups", notice, err)
+	}
+	if revision := f.lastVerdict.Revision; revision != "" {
+		td, err := ecs.ReadDefinition(ctx, f.watch.account.ECS(), revision)
+		note("the task definition", ecs.NoticeOf(td), err)
+	}
+	return c
 }

@@ -91,10 +91,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 	if f.target.SkipsTraffic || v.State != verdict.Ended || v.Outcome != sluice.Succeeded && v.Outcome != sluice.RolledBack {
 		return seen
 	}
-	end := f.now().Add(view.ConfirmGrace)
-	if !limit.IsZero() && limit.Before(end) {
-		end = limit
-	}
+	began := f.now()
 	state, err := f.lastRead.State, error(nil)
 	if listener != "" { // the last read may be from before the shift
 		state = nil
@@ -107,13 +104,16 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			}
 		}
 		sent := f.now()
-		isLast := !sent.Before(end) || ctx.Err() != nil
+		waited := sent.Sub(began)
+		if !limit.IsZero() && !sent.Before(limit) || ctx.Err() != nil {
+			waited = view.NoMoreWaits
+		}
 		var d view.Decision
 		if err == nil {
-			d, err = f.decideTraffic(ctx, &c, state, listener, isLast, v)
+			d, err = f.decideTraffic(ctx, &c, state, listener, waited, v)
 		}
 		switch {
-		case err != nil && (ecs.IsUnsupported(err) || isLast):
+		case err != nil && (ecs.IsUnsupported(err) || waited >= view.ConfirmGrace):
 			v.Unread = append(v.Unread, "the load balancer: "+sluice.Inner(err).Error())
 			return seen
 		case d.Failed:
@@ -136,13 +136,20 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			}
 			return seen
 		}
-		_ = f.watch.clock.Sleep(ctx, min(view.ConfirmInterval, end.Sub(f.now()))) // ends early with the wait
+		pause := view.ConfirmInterval
+		for _, end := range []time.Time{began.Add(view.ConfirmGrace), limit} {
+			if left := end.Sub(f.now()); left > 0 {
+				pause = min(pause, left)
+			}
+		}
+		_ = f.watch.clock.Sleep(ctx, pause) // ends early with the wait
 	}
 }
 
-// decideTraffic reads whether callers get the version that serves, and sets v.Callers. isLast: nothing is waited for.
+// decideTraffic reads whether callers get the version that serves, and sets v.Callers. waited is that of
+// [view.Confirmation.Decide].
 func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state *ecs.ServiceState, listener string,
-	isLast bool, v *verdict.Verdict) (view.Decision, error) {
+	waited time.Duration, v *verdict.Verdict) (view.Decision, error) {
 	scope := f.trafficScope(state, listener)
 	if scope.IsEmpty() {
 		return view.Decision{}, nil
@@ -153,10 +160,6 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 	}
 	if v.Callers = verdict.CallersServed; !t.ReceivesRequests() {
 		v.Callers = verdict.CallersNone
-	}
-	waited := time.Duration(0)
-	if isLast {
-		waited = view.ConfirmGrace
 	}
 	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
 	return c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited), nil

@@ -74,7 +74,7 @@ func killsOf(r rehearse.Result) (all []rehearse.Kill) {
 	if *everyKill {
 		writes, rows = 1, 1
 	}
-	drawn := int(*first / 1000 % 1e9)
+	drawn := int(firstSeed() / 1000 % 1e9)
 	for n := 1 + drawn%writes; n <= r.Writes; n += writes {
 		all = append(all, rehearse.Kill{N: n}, rehearse.Kill{N: n, After: true})
 	}

@@ -207,7 +207,7 @@ func (m mutant) isSelected(n int) bool {
 	if *everyMutant {
 		return strings.Contains(m.what, *onlyMutants) || strings.Contains(m.file, *onlyMutants)
 	}
-	return n == int(*first/1000%rareness)-1
+	return n == int(firstSeed()/1000%rareness)-1
 }
 
 var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)

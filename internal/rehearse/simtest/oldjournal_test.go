@@ -71,7 +71,7 @@ func TestJournalsOfEarlierVersionsResume(t *testing.T) {
 			if *everyKill {
 				step = 1
 			}
-			for k := (i + int(*first/1000%uint64(step))) % step; k < len(old.kills); k += step {
+			for k := (i + int(firstSeed()/1000%uint64(step))) % step; k < len(old.kills); k += step {
 				for _, after := range []bool{false, true} {
 					resumeOld(t, old, old.kills[k], after, c, unbroken)
 				}

@@ -276,6 +276,15 @@ func PaceOf(ctx context.Context, api *awselb.Client, groups []string) (check, dr
 	return check, drain, err
 }
 
+// NoticeOf returns how long the slowest health check of the groups takes to call a target unhealthy that fails.
+func NoticeOf(ctx context.Context, api *awselb.Client, groups []string) (notice time.Duration, err error) {
+	places, err := FindGroups(ctx, api, groups...)
+	for _, p := range places {
+		notice = max(notice, time.Duration(p.UnhealthyAfter)*p.Interval+p.Timeout)
+	}
+	return notice, err
+}
+
 // ReadHealth reads every target of a group, including draining ones.
 func ReadHealth(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
 	out, err := api.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
