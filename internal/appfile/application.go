@@ -9,6 +9,8 @@
 package appfile
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -98,6 +100,36 @@ type Application struct {
 	Secrets []string
 	// Source is the SHA-256 in hex of every file read, by path.
 	Source map[string]string
+
+	src *definition.Source // of the application file
+}
+
+// PlaceOf returns where the application file names a resource of AWS, as "sluice.yaml:14": by its ARN, or by the name of its
+// cluster. It is empty if the file does not name it.
+func (a *Application) PlaceOf(resource string) string {
+	if a.src == nil || resource == "" {
+		return ""
+	}
+	line := 0
+	var look func(n *definition.Node, key string)
+	look = func(n *definition.Node, key string) {
+		if n == nil || line > 0 {
+			return
+		}
+		if n.Text == resource && (strings.HasPrefix(resource, "arn:") || key == "cluster") {
+			line = n.Line
+		}
+		for _, e := range n.Entries {
+			look(e.Value, e.Key)
+		}
+		for _, item := range n.Items {
+			look(item, "")
+		}
+	}
+	if look(a.src.Root, ""); line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", a.src.File, line)
 }
 
 // KeepsMember reports whether a member of the service stays as it is although the service definition leaves it out:

@@ -109,6 +109,7 @@ func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*F
 		return nil, err
 	}
 	l.src.HideSecrets()
+	l.app.src = l.src
 	l.from, l.implied = from, implied
 	if from != nil {
 		l.environment = from.EnvironmentName()

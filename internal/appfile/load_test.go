@@ -50,7 +50,7 @@ func TestFormatsAgree(t *testing.T) {
 func alike(app *Application) Application {
 	a := *app
 	a.File, a.Format, a.Region, a.Cluster, a.ProgressDeadline = "", "", "", "", 0
-	a.Notes, a.Text, a.Source = nil, nil, nil
+	a.Notes, a.Text, a.Source, a.src = nil, nil, nil, nil
 	a.Standalone.Run = false
 	a.Pipeline = nil
 	for _, st := range app.Pipeline {
@@ -342,6 +342,23 @@ after:
 		if _, err := Load(files("sluice.yaml", file), "sluice.yaml", nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// An error about a resource of AWS names the line where the file names it.
+func TestPlaceOf(t *testing.T) {
+	const group, rule = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/0123456789abcdef", "arn:aws:x:::y"
+	fsys := fstest.MapFS{"sluice.yaml": {Data: []byte("name: prod\ncluster: prod\ninput:\n  taskDefinitionFile: taskdef.json\n" +
+		"  listenerRules:\n  - " + rule + "\n  targetGroups:\n    primary:\n      targetGroupArn: " + group + "\n")}}
+	files, err := ReadFiles(fsys, "sluice.yaml", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for resource, want := range map[string]string{"prod": "sluice.yaml:2", rule: "sluice.yaml:6", group: "sluice.yaml:9",
+		"web": "", "": "", "taskdef.json": "", group + "0": ""} {
+		if got := files.Application.PlaceOf(resource); got != want {
+			t.Errorf("%q is at %q, want %q", resource, got, want)
 		}
 	}
 }

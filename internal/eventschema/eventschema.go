@@ -4,6 +4,7 @@ package eventschema
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -102,7 +103,7 @@ func addFields(t reflect.Type, properties object, required *[]string) {
 	}
 }
 
-// Checker checks lines of events. [NewChecker] creates it.
+// Checker checks lines of events. [NewChecker] creates it, which takes milliseconds.
 type Checker struct{ schema *jsonschema.Schema }
 
 // NewChecker returns a checker by [Schema].
@@ -126,4 +127,16 @@ func (c *Checker) Check(line []byte) error {
 		return err
 	}
 	return c.schema.Validate(doc)
+}
+
+// CheckEvent is [Checker.Check] of an event. The error contains its line.
+func (c *Checker) CheckEvent(e sluice.Envelope) error {
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = c.Check(line)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", line, err)
+	}
+	return nil
 }

@@ -93,8 +93,6 @@ func (c *answerChecks) whyUnknown() string {
 		return "another actor changed something just before"
 	case c.seconds.Exist():
 		return "a second sluice deploys the same service"
-	case c.deployment.WasPaused && c.dies():
-		return "tasks may have stopped while no process could read them, after the last stage"
 	}
 	count := 0
 	c.env.InWorld(func(tx *world.Tx) {

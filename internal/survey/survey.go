@@ -20,6 +20,25 @@ import (
 
 // ReadInputs reads the inputs of a plan. It makes no write.
 func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
+	live, err := readInputs(ctx, a, c, app)
+	return live, placeError(app, err)
+}
+
+// placeError adds to an error about what the files name the place where the application file does.
+func placeError(app *appfile.Application, err error) error {
+	var about *sluice.Error
+	switch kind := sluice.KindOf(err); {
+	case kind != "" && kind != sluice.NotFound && kind != sluice.Conflict, !errors.As(err, &about):
+		return err
+	}
+	place := app.PlaceOf(about.Resource)
+	if place == "" {
+		return err
+	}
+	return &sluice.Error{Op: place, Err: err}
+}
+
+func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
 	live := plan.AWSState{Region: a.Region()}
 	app = mode.RecordTags(app)
 	err := checkRegions(app, a.Region())
@@ -265,7 +284,7 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 		return nil, err
 	}
 	choice, err := alb.ChooseRules(rules, pair)
-	live.RulesErr = err
+	live.RulesErr = placeError(app, err)
 	for _, r := range choice.Steered {
 		live.Steered = append(live.Steered, r.Rule)
 	}

@@ -12,7 +12,11 @@ import (
 
 // Trace is what a change of sluice's internals must not change. It contains what one case wrote to
 // AWS, saved in the journal and emitted, in that order, and how it ended; a line each.
-type Trace struct{ Writes, Saved, Events, End string }
+type Trace struct {
+	Writes, Saved, Events, End string
+
+	Refused []string // events that the schema of events does not allow, and why
+}
 
 // Digest returns a trace in one line. Its four parts show which part of two traces differs.
 func (t Trace) Digest() string {
@@ -20,15 +24,19 @@ func (t Trace) Digest() string {
 	return fmt.Sprintf("writes %s saved %s events %s end %s", of(t.Writes), of(t.Saved), of(t.Events), of(t.End))
 }
 
-// RunTraced runs a case as [Run] does, and traces it.
-func RunTraced(c rehearse.Case) (rehearse.Result, Trace) {
-	t := &tracer{}
+// RunTraced runs a case as [Run] does, and traces it. check returns why an event is none that its schema allows.
+func RunTraced(c rehearse.Case, check func(sluice.Envelope) error) (rehearse.Result, Trace) {
+	t := &tracer{check: check}
 	r := runCase(c, t).Report.Result
 	return r, t.buildTrace(r)
 }
 
 // tracer writes a trace while a case runs. A nil tracer writes none.
-type tracer struct{ writes, saved, events strings.Builder }
+type tracer struct {
+	writes, saved, events strings.Builder
+	check                 func(sluice.Envelope) error
+	refused               []string
+}
 
 func (t *tracer) traceWrite(operation string, input any) {
 	if t == nil {
@@ -49,8 +57,12 @@ func (t *tracer) traceRow(f *rehearse.Rehearsal, op string) {
 }
 
 func (t *tracer) traceEvent(e sluice.Envelope) {
-	if t != nil {
-		fmt.Fprintf(&t.events, "[%s] %s %s\n", e.Stage, e.Kind, e.Data)
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(&t.events, "[%s] %s %s\n", e.Stage, e.Kind, e.Data)
+	if err := t.check(e); err != nil {
+		t.refused = append(t.refused, err.Error())
 	}
 }
 
@@ -59,7 +71,7 @@ func (t *tracer) buildTrace(r rehearse.Result) Trace {
 	r.Calls, r.Log = 0, ""
 	end, err := json.MarshalIndent(r, "", " ")
 	return Trace{Writes: t.writes.String(), Saved: t.saved.String(), Events: t.events.String(),
-		End: fmt.Sprintf("%s%s\n", end, errorSuffix(err))}
+		End: fmt.Sprintf("%s%s\n", end, errorSuffix(err)), Refused: t.refused}
 }
 
 func errorSuffix(err error) string {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/eventschema"
 )
 
 var (
@@ -32,8 +34,12 @@ const (
 // drawn case. A change that means to do otherwise records the traces anew (make trace
 // RECORD=1), and says so in the changelog.
 func TestTracesAreAsRecorded(t *testing.T) {
+	schema, err := eventschema.NewChecker()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *traceOf > 0 {
-		writeTrace(t, *traceOf)
+		writeTrace(t, *traceOf, schema)
 		return
 	}
 	var recorded []string
@@ -53,8 +59,11 @@ func TestTracesAreAsRecorded(t *testing.T) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			_, trace := RunTraced(Generate(uint64(i + 1)))
+			_, trace := RunTraced(Generate(uint64(i+1)), schema.CheckEvent)
 			all[i] = fmt.Sprintf("%d: %s", i+1, trace.Digest())
+			if len(trace.Refused) > 0 {
+				t.Errorf("seed %d: %d events that no reader of the schema expects: %s", i+1, len(trace.Refused), trace.Refused[0])
+			}
 		})
 	}
 	wg.Wait()
@@ -91,10 +100,10 @@ func readTraces(t *testing.T) (lines []string) {
 }
 
 // writeTrace writes the four parts of a seed's trace as files.
-func writeTrace(t *testing.T, seed uint64) {
+func writeTrace(t *testing.T, seed uint64, schema *eventschema.Checker) {
 	t.Helper()
 	c := Generate(seed)
-	r, trace := RunTraced(c)
+	r, trace := RunTraced(c, schema.CheckEvent)
 	for name, text := range map[string]string{"case": Format(c), "writes": trace.Writes, "saved": trace.Saved,
 		"events": trace.Events, "end": trace.End, "log": r.Log} {
 		if err := os.WriteFile(filepath.Join(*into, fmt.Sprintf("trace-%d.%s", seed, name)), []byte(text),

@@ -1,7 +1,6 @@
 package stagetest
 
 import (
-	"encoding/json"
 	"sync"
 
 	"github.com/sluice-ecs/sluice"
@@ -20,14 +19,11 @@ var allEvents eventChecks
 // checkEvent fails the test if the schema of events does not allow an event.
 func (b *Bench) checkEvent(e sluice.Envelope) {
 	allEvents.once.Do(func() { allEvents.checker, allEvents.err = eventschema.NewChecker() })
-	line, err := json.Marshal(e)
+	err := allEvents.err
 	if err == nil {
-		err = allEvents.err
-	}
-	if err == nil {
-		err = allEvents.checker.Check(line)
+		err = allEvents.checker.CheckEvent(e)
 	}
 	if err != nil {
-		b.Errorf("%s: %v", line, err)
+		b.Error(err)
 	}
 }
