@@ -104,8 +104,8 @@ func For(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	t := watch.Target{Cluster: o.Cluster, Service: o.Service, Wanted: verdict.Wanted{
-		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, DefaultTimeout: true, Bake: o.Bake, Deadline: o.ProgressDeadline,
-		FailAfter: o.FailAfter}}
+		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, DefaultTimeout: true, Bake: o.Bake,
+		Deadline: o.ProgressDeadline, FailAfter: o.FailAfter, AwaitsRelease: o.TaskDefinition == "" && o.Deployment == ""}}
 	var last Result
 	seen, err := watch.New(a, o.clock).Wait(ctx, t, func(s watch.Update) {
 		last = newResult(s.Verdict)

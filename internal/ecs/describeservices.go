@@ -10,6 +10,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
@@ -57,6 +58,9 @@ func (l *ServiceState) ForVerdict() *verdict.Service {
 		ARN: l.ARN, Cluster: sluice.ARNName(aws.ToString(s.ClusterArn)), Name: aws.ToString(s.ServiceName),
 		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
 		TaskSets: l.TaskSets, Current: l.CurrentDeployment(), Groups: l.TargetGroups(), Events: l.Events(),
+	}
+	if k, err := plan.ParseClaim(l.Tags[plan.ClaimTag]); err == nil {
+		v.ClaimedBy, v.ClaimedUntil = k.Deployment, k.Until
 	}
 	fillFailureDetection(v, s.DeploymentConfiguration)
 	for _, d := range s.Deployments {

@@ -44,6 +44,26 @@ func TestWithoutTheHealthWaitRequestsAreLost(t *testing.T) {
 	}
 }
 
+// An approval that is in the journal before its stage waits counts, as earlier versions of sluice accepted it: the
+// deployment goes on to its end, also in another process.
+func TestApprovalBeforeItsStage(t *testing.T) {
+	pipeline := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT",
+		"    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT", 1)
+	before, _, _ := strings.Cut(pipeline, "- {name: WAIT_APPROVAL")
+	approval := strings.Count(before, "- {name: ")
+	on(t, options{}, func(b *bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", pipeline))
+		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, approval, "ann"))
+		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
+		stages := got(b.Journal.Stages(ctx, id))(b)
+		if s := stages[approval]; s.Status != journal.StageDone || s.Name != "WAIT_APPROVAL" || s.Attempts != 1 {
+			b.Errorf("the stage of the approval is %+v", s)
+		}
+		b.ExpectNoneLost()
+	})
+}
+
 // An approval that is not given within the stage's timeout fails the stage, and the deployment is
 // rolled back: also if no process ran it when the timeout passed, and a person approved it after that.
 func TestApprovalHasATimeout(t *testing.T) {

@@ -137,10 +137,14 @@ func (r *run) readCommands(ctx context.Context) ([]plan.Command, error) {
 	return all, err
 }
 
-// endPassedWaits records the end of waiting stages whose time or approvals are complete.
+// endPassedWaits records the end of waiting stages whose time or approvals are complete. A stage that people approved
+// before it waited begins here.
 func (r *run) endPassedWaits(ctx context.Context, passed []int) error {
 	for _, i := range passed {
 		s := r.plan.Stages[i]
+		if err := r.beginWait(ctx, s); err != nil {
+			return err
+		}
 		if err := r.Journal.EndStage(ctx, r.d.ID, i, journal.StageDone, "", ""); err != nil {
 			return err
 		}

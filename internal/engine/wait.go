@@ -72,19 +72,8 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 		return nil
 	}
 	r.announced = what
-	row, err := r.stageRow(ctx, s.Index)
-	if err != nil {
+	if err := r.beginWait(ctx, s); err != nil {
 		return err
-	}
-	if row.Attempts == 0 {
-		row, err := r.Journal.BeginStage(ctx, r.d.ID, s.Index, s.Name)
-		if err != nil {
-			return err
-		}
-		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name,
-			Desc: s.Desc, Attempt: row.Attempts}); err != nil {
-			return err
-		}
 	}
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return err
@@ -103,6 +92,19 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 	}
 	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: plan.FormatDuration(s.Duration) + " to pass",
 		Until: step.Until})
+}
+
+// beginWait begins a waiting stage, unless it has begun.
+func (r *run) beginWait(ctx context.Context, s plan.Stage) error {
+	row, err := r.stageRow(ctx, s.Index)
+	if err != nil || row.Attempts > 0 {
+		return err
+	}
+	if row, err = r.Journal.BeginStage(ctx, r.d.ID, s.Index, s.Name); err != nil {
+		return err
+	}
+	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc,
+		Attempt: row.Attempts})
 }
 
 // stageRow returns the stage's row in the journal, or a zero value if the stage has not begun.

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -28,6 +29,9 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	if live.Service == nil {
 		return live, back, NoServiceError(ctx, hand, "check --cluster, --service and --region")
 	}
+	if made, exists := live.FindCanaryService(); exists && plan.IsSluiceID(made) {
+		return live, back, canaryError(live, hand, sluice.ActionID(made).Deployment())
+	}
 	if history.ByCodeDeploy(live) {
 		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)
 		return live, back, err
@@ -48,4 +52,14 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	}
 	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
 	return live, back, err
+}
+
+// canaryError refuses to return a service by AWS's history while the canary service of a deployment exists: that would
+// replace the version that serves, and leave the canary and its share of the requests.
+func canaryError(live plan.AWSState, hand ecs.Service, deployment string) error {
+	return &sluice.Error{Op: "roll the service back", Resource: sluice.ARNName(hand.Cluster) + "/" + hand.Name,
+		Kind: sluice.Overtaken, Err: fmt.Errorf("deployment %s has a canary, service %s: a rollback of the service would replace %s, "+
+			"which serves, and leave the canary", deployment, plan.CanaryServiceName(hand.Name), live.ServingRevision()),
+		Next: "run sluice rollback " + deployment + " with its journal. If that is lost, run sluice rollback --adopt with the " +
+			"application's files: it removes the canary"}
 }

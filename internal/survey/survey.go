@@ -164,10 +164,10 @@ func readWithCanary(ctx context.Context, hand ecs.Service, m plan.Mode, live *pl
 	return now, err
 }
 
-// surveyServing reads the service and the task definition that serves.
+// surveyServing reads the service, its canary service and the task definition that serves.
 func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,
 	live *plan.AWSState) error {
-	now, err := hand.Observe(ctx)
+	now, err := readWithCanary(ctx, hand, plan.ModeRolling, live)
 	if err != nil {
 		return nameClusters(ctx, hand, err)
 	}

@@ -102,6 +102,10 @@ func (b *CodeDeployFollower) concludeSuccess(o Observation, end *conclusion) *co
 
 // holdOf returns the first condition of a success that is not met.
 func (b *CodeDeployFollower) holdOf(o Observation) hold {
+	if claimed := b.want.claimHold(b.service, o.At); claimed.why != "" {
+		b.progressAt = o.At
+		return claimed
+	}
 	running, pending, desired := b.greenCounts()
 	switch {
 	case running < desired || pending > 0:

@@ -31,6 +31,10 @@ func (r *ServiceFollower) holdOf(o Observation, end *conclusion) hold {
 	s, stable := o.Service, r.stability.Remaining(o.At)
 	missing := !end.isReplaced && !r.followed.allTasksRun(s)
 	r.reads.checksTargets = r.reads.checksTargets || missing || stable > 0
+	if claimed := r.want.claimHold(s, o.At); claimed.why != "" {
+		r.pace.progressAt = o.At
+		return claimed
+	}
 	switch {
 	case s.Desired == 0 && !r.want.AllowsNoTasks:
 		return hold{why: "no task is desired"}

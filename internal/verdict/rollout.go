@@ -30,6 +30,7 @@ type Wanted struct {
 	EndsTermination bool   // the caller ends the wait of CodeDeploy before the replaced task set is deleted
 	AnsweredHook    string // a hook that was answered before the wait: a record in which it waits is older
 	AllowsNoTasks   bool   // the desired count may be 0: success of the deployment is enough
+	AwaitsRelease   bool   // a success waits until no deployment of sluice has the service any more
 	ReadOnce        bool   // single poll: read what would explain a failure immediately
 	Serving         bool   // judge the running version, not a change: every task must run, other task sets may exist
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,22 @@ type Service struct {
 	Bake                      time.Duration     // bakeTimeInMinutes; 0: none, or ECS computes it from the alarms
 	Groups                    []string          // ARNs of its target groups
 	Events                    []diagnosis.Event // newest first
+	ClaimedBy                 string            // the deployment of sluice that has claimed the service; empty: none
+	ClaimedUntil              time.Time
+}
+
+// isClaimed reports whether a deployment of sluice has the service: it has not ended, or its process died.
+func (s *Service) isClaimed(now time.Time) bool {
+	return s != nil && s.ClaimedBy != "" && now.Before(s.ClaimedUntil)
+}
+
+// claimHold returns what withholds the success of a wait for whatever deployment there is: one of sluice goes on.
+func (w Wanted) claimHold(s *Service, now time.Time) (h hold) {
+	if w.AwaitsRelease && s.isClaimed(now) {
+		h.why = fmt.Sprintf("deployment %s of sluice has the service until %s", s.ClaimedBy,
+			s.ClaimedUntil.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	return h
 }
 
 // FailureDetection is the configuration of the deployment circuit breaker or of the deployment

@@ -99,10 +99,16 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 	if err != nil {
 		return plan.Stage{}, nil, err
 	}
+	early := 0 // the first stage that waits for approval later
 	for _, s := range pl.Stages {
 		row := rows[s.Index]
-		isOther := s.Approvals == 0 && (len(s.Gates) == 0 || row.Began.IsZero())
-		if isOther || row.Status == journal.StageDone || number > 0 && s.Index != number-1 {
+		if s.Approvals == 0 && len(s.Gates) == 0 || row.Status == journal.StageDone || number > 0 && s.Index != number-1 {
+			continue
+		}
+		if row.Began.IsZero() { // nobody has seen yet what the approval is about
+			if early == 0 && s.Approvals > 0 {
+				early = s.Index + 1
+			}
 			continue
 		}
 		if end := row.Began.Add(s.Duration); s.Approvals == 0 && now.Before(end) {
@@ -110,6 +116,9 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 				"has no verdict then", s.Index+1, end.UTC().Format("15:04:05 UTC"))
 		}
 		return s, approverNames(commands, s), nil
+	}
+	if early > 0 {
+		return fail("run sluice status to see what runs, and approve when the stage waits", "stage %d does not wait yet", early)
 	}
 	if number > 0 {
 		return fail("run sluice status to list the stages", "stage %d does not wait for approval", number)

@@ -51,9 +51,16 @@ func failOn(t *testing.T, err error) {
 	}
 }
 
-// Only approvers of the file approve, each of them once. The journal has each approval.
+// Nobody approves a stage before it waits, which shows what the approval is about. Only approvers of the file approve, each
+// of them once. The journal has each approval.
 func TestApprove(t *testing.T) {
 	a := newApproval(t)
+	if err := a.program.runApprove(t.Context(), "slc-1", true, 0, "ana"); err == nil ||
+		!strings.Contains(err.Error(), "stage 2 does not wait yet") {
+		t.Errorf("before the stage waits: %v", err)
+	}
+	_, err := a.journal.BeginStage(t.Context(), "slc-1", 1, "WAIT_APPROVAL")
+	failOn(t, err)
 	for _, c := range []struct {
 		by    string
 		stage int

@@ -105,6 +105,9 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 			"leave --deregister-task-definition out, and run sluice deregister later")
 	case o.operation && (o.to != "" || o.adopt):
 		return wrong("--operation excludes --to and --adopt", "give one of them")
+	case o.adopt && o.service != "":
+		return wrong("--adopt needs the application's files, and "+o.service+" names only the service",
+			"run sluice rollback --adopt in the application's folder")
 	case o.to != "" && !isRevision(o.to):
 		return wrong("--to is "+o.to+", which is not family:revision", "give, for example, --to web:12; sluice revisions lists them")
 	case o.to != "" && session.IsDeploymentID(path):
@@ -158,7 +161,9 @@ func (r *rollbackRun) rollBack(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	t := &session.Opened{Journal: j}
-	if t.Deployment, err = r.findLastDeployment(ctx, j, of); err == nil && r.options.to == "" {
+	t.Deployment, err = r.findLastDeployment(ctx, j, of)
+	cleansUp := r.options.adopt && r.options.service == "" && (err != nil || t.Deployment.Outcome == sluice.Superseded)
+	if err == nil && r.options.to == "" && !cleansUp {
 		return r.rollBackRecorded(ctx, t, of)
 	}
 	if r.options.operation && err != nil {
@@ -167,7 +172,7 @@ func (r *rollbackRun) rollBack(ctx context.Context, j *journal.Journal) error {
 	if of.Service == "" || err != nil && !errors.Is(err, session.ErrNoDeployment) {
 		return err
 	}
-	if r.options.adopt && r.options.service == "" && err != nil {
+	if cleansUp {
 		return r.adoptLeftovers(ctx, j)
 	}
 	return r.rollBackByHistory(ctx, j, of, region, r.options.to)
@@ -293,8 +298,11 @@ func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened, no
 // before the deployment of the journal is then not the state before the newest deployment.
 func isOvertaken(ctx context.Context, t *session.Opened) (bool, error) {
 	d := t.Deployment
-	if d.State != journal.Ended || !t.Plan.Mode().OthersDeploy() {
+	switch {
+	case d.State != journal.Ended || !t.Plan.Mode().OthersDeploy():
 		return false, nil
+	case d.Outcome == sluice.Superseded:
+		return true, nil
 	}
 	left := t.Plan.From
 	if d.Outcome == sluice.Succeeded {

@@ -263,7 +263,7 @@ func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, 
 		waits[i] = func() {
 			t := watch.Target{Cluster: of.cluster, Service: of.service, Wanted: verdict.Wanted{
 				Revision: o.definition, Deployment: o.deployment, Timeout: of.timeout, DefaultTimeout: true, Bake: o.bake,
-				Deadline: o.deadline, FailAfter: o.failAfter}}
+				Deadline: o.deadline, FailAfter: o.failAfter, AwaitsRelease: o.definition == "" && o.deployment == ""}}
 			results[i] = waitForOne(ctx, w, t, o.until, v)
 			results[i].region = of.region
 		}

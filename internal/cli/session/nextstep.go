@@ -61,7 +61,7 @@ func (s *Session) takesPlace(command, words string) bool {
 		return false
 	}
 	if _, isService := s.ServiceAt(s.place); isService {
-		return slices.Contains(takesService, command)
+		return slices.Contains(takesService, command) && !strings.Contains(words, "--adopt") // which needs the files
 	}
 	return !strings.HasPrefix(s.place, "slc-") && s.exists(s.place)
 }

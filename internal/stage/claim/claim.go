@@ -27,7 +27,7 @@ func Acquire(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	if s.Claim.Until.Sub(s.Clock.Now()) >= step.RenewClaimWithin {
 		return awaitFormerOwner(ctx, s)
 	}
-	if err := checkClaimNotLost(ctx, s); err != nil {
+	if err := checkClaimNotLost(ctx, s, live); err != nil {
 		return err
 	}
 	if err := step.TagClaim(ctx, s, live); err != nil {
@@ -55,14 +55,17 @@ func recheckClaim(ctx context.Context, s *step.Step) error {
 }
 
 // checkClaimNotLost restores our claim if its tag is missing, unless another deployment has taken the
-// service over and released it since. An expired claim of ours is still there as a tag.
-func checkClaimNotLost(ctx context.Context, s *step.Step) error {
+// service over and released it since. An expired claim of ours is still there as a tag. A deployment that has ended has no
+// claim: its rollback is refused if another deployment has replaced its version since.
+func checkClaimNotLost(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	saved, err := s.Memory.Claim.Load(ctx)
-	if err != nil {
+	switch {
+	case err != nil || !s.Claim.Seen.IsZero() || s.Claim.TakenOver != "":
 		return err
-	}
-	if saved.Claimed && s.Claim.Seen.IsZero() && s.Claim.TakenOver == "" {
+	case saved.Claimed:
 		_, err = step.FindClaim(ctx, s)
+	case s.IsRollback(): // of a deployment that has ended
+		err = step.CheckNotReplaced(ctx, s, live)
 	}
 	return err
 }

@@ -56,6 +56,45 @@ func TestServiceTakenOverByAnotherMachine(t *testing.T) {
 	}
 }
 
+// A deployment of another machine has replaced the version of a deployment, and has ended. A rollback of the older one
+// would replace the newer version: it changes nothing and says so, whether the older one was superseded or had succeeded
+// before, and whether or not both run the same revision.
+func TestRollbackAfterADeploymentOfAnotherMachine(t *testing.T) {
+	ctx := context.Background()
+	for _, image := range []string{"sim/web:v2", "sim/web:v3"} {
+		for name, pipeline := range map[string]string{"superseded": stagetest.PipelineHeldAfter(2),
+			"succeeded": stagetest.CanaryPipeline} {
+			t.Run(image+" "+name, func(t *testing.T) {
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+					id := b.Start(b.Files("sim/web:v2", pipeline))
+					stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+					from := ""
+					if name == "superseded" {
+						from = id
+					}
+					e := b.StartOnOtherMachine()
+					second, _ := startTakeOver(b, e, image, from)
+					serves := "PRIMARY " + image + " 100% 4 running; primary 100 canary 0"
+					b.ExpectEnd(stagetest.Got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "", serves)
+					if name == "superseded" { // also a rollback of the one that has not ended says so
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+						b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b), sluice.Superseded,
+							"deployment "+second+" has deployed", serves)
+					}
+					stagetest.Must(b, b.Engine.Reopen(ctx, id))
+					stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+					b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Superseded,
+						"deployment "+second+" has deployed", serves)
+					if gets, want := b.CallersGet(), strings.TrimPrefix(image, "sim/web:")+" 200"; gets != want {
+						b.Errorf("callers get %q, want %q", gets, want)
+					}
+					b.ExpectNoneLost()
+				})
+			})
+		}
+	}
+}
+
 // Nobody may take a claim that was not named.
 func TestClaimOfAThirdIsNotTaken(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {

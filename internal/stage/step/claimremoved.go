@@ -26,7 +26,7 @@ func restoreClaim(ctx context.Context, s *Step, live *ecs.ServiceState) (*ecs.Se
 	case err != nil:
 		return nil, err
 	case other.byDeployment != "":
-		return nil, errClaimLost(s)
+		return nil, errReplaced(s, other, sluice.LostClaim)
 	case other.serves != "" && !s.IsRollback():
 		return nil, errClaimRemoved(s, fmt.Sprintf("%s serves, which this deployment did not deploy", other.serves))
 	case s.claimRestores == maxClaimRestores:
@@ -75,6 +75,26 @@ func findForeignVersion(ctx context.Context, s *Step, live *ecs.ServiceState) (f
 	default:
 		return foreignVersion{serves: now}, nil
 	}
+}
+
+// CheckNotReplaced returns an error if another deployment of sluice made the task set that serves.
+func CheckNotReplaced(ctx context.Context, s *Step, live *ecs.ServiceState) error {
+	other, err := findForeignVersion(ctx, s, live)
+	if err != nil || other.byDeployment == "" {
+		return err
+	}
+	return errReplaced(s, other, sluice.Overtaken)
+}
+
+func errReplaced(s *Step, by foreignVersion, kind sluice.Kind) error {
+	why, next := fmt.Errorf("deployment %s has deployed %s since", by.byDeployment, by.serves), ""
+	if s.IsRollback() {
+		why, next = fmt.Errorf("%w: a rollback of %s would replace it", why, s.Deployment), "run sluice rollback "+by.byDeployment+
+			" with the journal of that deployment, or deploy the version that is to serve"
+	} else {
+		next = "run sluice status to see that deployment; to deploy again, run sluice deploy"
+	}
+	return &sluice.Error{Op: "keep the claim on the service", Resource: s.Client.Resource(), Kind: kind, Err: why, Next: next}
 }
 
 func errClaimRemoved(s *Step, why string) error {
