@@ -140,6 +140,9 @@ func (g gate) reachAdvice(err error) string {
 	switch {
 	case isTLS(err):
 		return "trust the certificate authority on this machine, or set AWS_CA_BUNDLE to its PEM file"
+	case g.endpoint != "" && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return "use http:// in place of https:// in " + secret.URL(g.endpoint) +
+			"; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
 	case g.endpoint != "":
 		return "check that " + secret.URL(g.endpoint) +
 			" responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"

@@ -9,6 +9,7 @@
 package appfile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -130,6 +131,19 @@ func (a *Application) PlaceOf(resource string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d", a.src.File, line)
+}
+
+// Locate adds to an error about what the files name the place where the application file does.
+func (a *Application) Locate(err error) error {
+	var about *sluice.Error
+	switch kind := sluice.KindOf(err); {
+	case err == nil, kind != "" && kind != sluice.NotFound && kind != sluice.Conflict, !errors.As(err, &about):
+		return err
+	}
+	if place := a.PlaceOf(about.Resource); place != "" {
+		return &sluice.Error{Op: place, Kind: sluice.KindOf(err), Err: err}
+	}
+	return err
 }
 
 // KeepsMember reports whether a member of the service stays as it is although the service definition leaves it out:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -45,7 +46,7 @@ func adviseOnFlag(c *cobra.Command, err error) string {
 		if advice := otherFlags["--"+name]; advice != "" {
 			return advice
 		}
-		return nearFlag(c, name)
+		return cmp.Or(nearFlag(c, name), flagOfOthers(c, name))
 	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output",
 		errors.As(err, &wrong) && wrong.GetFlag().Name == "output" && strings.HasPrefix(wrong.GetValue(), "-"):
 		return "give --output text or --output json"
@@ -66,6 +67,20 @@ func nearFlag(c *cobra.Command, name string) string {
 		return ""
 	}
 	return "use --" + near + ", or run " + c.CommandPath() + " --help"
+}
+
+// flagOfOthers names the commands that have a flag which c does not have, or "".
+func flagOfOthers(c *cobra.Command, name string) string {
+	var all []string
+	for _, other := range c.Root().Commands() {
+		if other.IsAvailableCommand() && other != c && other.LocalNonPersistentFlags().Lookup(name) != nil {
+			all = append(all, other.CommandPath())
+		}
+	}
+	if len(all) == 0 || len(all) > 5 {
+		return ""
+	}
+	return "leave it out: --" + name + " is a flag of " + definition.ListNames(all) + "; or run " + c.CommandPath() + " --help"
 }
 
 // otherFlags are flags of ecspresso that sluice does not have, with what to use instead. A name without a command

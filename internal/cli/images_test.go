@@ -120,7 +120,9 @@ func TestImagesThatCannotBeSet(t *testing.T) {
 		b.expect("deploy --image-tag "+names[0]+"=", 1, "the tag is empty: is a variable of the command not set?")
 		b.expect("deploy --image =web:v2", 1, "there is no container before the =")
 		b.expect("deploy --image "+names[0]+"=Web:v2", 1, "is not the name of an image")
-		b.expect("deploy --image "+names[0]+"=web@sha256:12", 1, "is not the name of an image")
+		b.expect("deploy --image "+names[0]+"=web@sha256:12", 1, "is not the name of an image: a sha256 digest has 64 hexadecimal digits, and this one 2")
+		b.expect("deploy --image "+names[0]+"=web:", 1, "is not the name of an image: its tag is empty; is a variable of the command not set?")
+		b.expect("deploy --image "+names[0]+"=sim/web:v2?errors=1%", 1, "written after its tag, as in sim/web:v2-crash-after-5s")
 		b.expect("deploy --image "+names[0]+"=web:v2 --image-tag "+names[0]+"=v3", 1, "is given twice")
 		b.expect("deploy --image-tag "+names[0]+"=v:3", 1, "is not the name of an image")
 		if got := b.servingImages(); got[0] != b.images[0] && !strings.HasSuffix(got[0], ":previous") {

@@ -66,6 +66,8 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 		"deploy --skip-task-defintion":  "next: use --skip-task-definition, or run sluice deploy --help",
 		"plan --profil x":               "next: use --profile, or run sluice plan --help",
 		"deploy --xyzzy":                "next: run sluice deploy --help",
+		"deploy --detailed-exitcode":    "next: leave it out: --detailed-exitcode is a flag of sluice plan; or run",
+		"render examples":               `"examples" is not one of the files that it prints`,
 		"render":                        "next: give one of config, servicedef, taskdef",
 		"render tskdef":                 "next: give one of config, servicedef, taskdef",
 		"render taskdef servicedef a b": "it takes 1 argument, but 2 were given",

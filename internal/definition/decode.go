@@ -315,14 +315,16 @@ func (d *decoder) decodeBool(n *Node, v reflect.Value, where string) {
 	}
 	p := d.src.At(n, "%s is true or false, and this is %s", where, n.Kind)
 	if n.Kind == Text {
-		switch strings.ToLower(n.Text) {
-		case "true", "yes", "on", "enabled":
+		switch word := strings.ToLower(n.Text); word {
+		case "true", "false":
+			p.Next = "write " + word + " without quotes"
+		case "yes", "on", "enabled":
 			p.Meant = "true"
-		case "false", "no", "off", "disabled":
+		case "no", "off", "disabled":
 			p.Meant = "false"
 		}
 	}
-	if p.Meant == "" {
+	if p.Meant == "" && p.Next == "" {
 		p.Next = "write true or false"
 	}
 	d.addProblem(p)

@@ -46,6 +46,29 @@ func IsImageName(name string) bool {
 		(digestForm.MatchString(i.Digest) || !strings.Contains(name, "@"))
 }
 
+// ImageFault returns what is wrong with a text that is not the name of an image, as ": its tag is empty"; empty: not known.
+func ImageFault(name string) string {
+	rest, digest, hasDigest := strings.Cut(name, "@")
+	hex, isSHA256 := strings.CutPrefix(digest, "sha256:")
+	switch {
+	case strings.ContainsAny(name, " \t\n"):
+		return ": it contains a space"
+	case strings.HasSuffix(rest, ":"):
+		return ": its tag is empty; is a variable of the command not set?"
+	case strings.HasPrefix(rest, ":") || rest == "":
+		return ": its repository is empty; is a variable of the command not set?"
+	case hasDigest && isSHA256 && len(hex) != 64:
+		return fmt.Sprintf(": a sha256 digest has 64 hexadecimal digits, and this one %d", len(hex))
+	case hasDigest && !digestForm.MatchString(digest):
+		return ": a digest is sha256: and 64 hexadecimal digits"
+	case strings.ContainsAny(rest, "?&"):
+		return ": options of an image of the local AWS are written after its tag, as in sim/web:v2-crash-after-5s"
+	case strings.ToLower(rest) != rest && !tagForm.MatchString(rest):
+		return ": a repository is in lower case"
+	}
+	return ""
+}
+
 var ecrHost = regexp.MustCompile(`^(\d{12})\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws)$`)
 
 // ParseImage parses the name of an image, as Docker does.
@@ -73,7 +96,7 @@ func ParseImage(name string) (Image, error) {
 		i.Repository = "library/" + i.Repository
 	}
 	if i.Repository == "" || strings.HasSuffix(i.Repository, "/") || i.Tag == "" || strings.ContainsAny(name, " {}") {
-		return Image{}, fmt.Errorf("%q is not the name of an image", name)
+		return Image{}, fmt.Errorf("%q is not the name of an image%s", name, ImageFault(name))
 	}
 	if parts := ecrHost.FindStringSubmatch(i.Host); parts != nil {
 		i.Account, i.Region = parts[1], parts[2]

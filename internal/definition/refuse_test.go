@@ -90,6 +90,14 @@ next: write a whole number`,
 next: write a smaller number`,
 		},
 		{
+			name: "true in quotes",
+			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    essential: \"True\"\n",
+			want: `f:5:16: containerDefinitions[].essential is true or false, and this is text
+   5 |     essential: "True"
+     |                ^
+next: write true without quotes`,
+		},
+		{
 			name: "yes for true",
 			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    essential: yes\n",
 			want: `f:5:16: containerDefinitions[].essential is true or false, and this is text

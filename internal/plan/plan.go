@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -158,6 +159,17 @@ type Stage struct {
 
 	Routes []Route        `json:"routes,omitempty"` // rules and their weights after the stage
 	Writes []sluice.Write `json:"writes,omitempty"`
+
+	Place string `json:"-"` // "sluice.yaml:27" in the application file; empty: not there, or the plan was saved
+}
+
+// PlanOp names the work of an error that refuses the stage: "sluice.yaml:27: plan stage 2 WAIT".
+func (s Stage) PlanOp() string {
+	op := fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name)
+	if s.Place != "" {
+		op = s.Place + ": " + op
+	}
+	return op
 }
 
 // Route is a rule with the weights that a stage sets on it.

@@ -62,7 +62,7 @@ func findService(ctx context.Context, a *account.Account, app *appfile.Applicati
 	if err == nil && !live.IsActive() {
 		err = NoServiceError(ctx, hand, next)
 	}
-	return live, nameClusters(ctx, hand, err)
+	return live, nameClusters(ctx, hand, err, "")
 }
 
 // keepService replaces the service definition by the service as it is. It gives no desired count, because

@@ -13,13 +13,14 @@ import (
 )
 
 // nameClusters returns the error of a read of a service. If the cluster does not exist, it names the clusters that do.
-func nameClusters(ctx context.Context, of ecs.Service, err error) error {
+// creates is the end of the next step where the cluster may be meant to be new.
+func nameClusters(ctx context.Context, of ecs.Service, err error, creates string) error {
 	if !ecs.IsClusterMissing(err) {
 		return err
 	}
 	name := sluice.ARNName(of.Cluster)
 	why := fmt.Sprintf("the cluster does not exist in Region %s", of.API.Options().Region)
-	next := "correct the cluster's name or the Region, or create it: aws ecs create-cluster --cluster-name " + name
+	next := "correct the cluster's name or the Region" + creates
 	arns, listErr := of.ListClusters(account.WithOptionalReads(ctx))
 	if names := namesOf(arns); listErr == nil && len(names) > 0 {
 		why += ", which has " + definition.ListNames(names)
@@ -27,7 +28,7 @@ func nameClusters(ctx context.Context, of ecs.Service, err error) error {
 			next = "correct the cluster's name: " + near + " exists"
 		}
 	}
-	return &sluice.Error{Op: "read the cluster", Resource: name, Kind: sluice.NotFound, Err: fmt.Errorf("%s: %w", why, err), Next: next}
+	return &sluice.Error{Op: "read the cluster", Resource: name, Kind: sluice.NotFound, Err: errors.New(why), Next: next}
 }
 
 // NameMissing returns the error of a call about a service. If the cluster or the service does not exist, it names those
@@ -36,7 +37,7 @@ func NameMissing(ctx context.Context, of ecs.Service, err error) error {
 	if ecs.IsServiceMissing(err) {
 		return NoServiceError(ctx, of, "correct the service's name, or run sluice deploy to create it")
 	}
-	return nameClusters(ctx, of, err)
+	return nameClusters(ctx, of, err, "")
 }
 
 // NoServiceError returns the error if the service does not exist. It names the services of the cluster.

@@ -86,7 +86,7 @@ func TestNamesAreOptional(t *testing.T) {
 		}
 		b.app.Cluster = "prdo"
 		_, err := b.planned()
-		b.wantError("denied", err, "the cluster does not exist in Region us-east-1: ", "aws ecs create-cluster --cluster-name prdo")
+		b.wantError("denied", err, "the cluster does not exist in Region us-east-1", "aws ecs create-cluster --cluster-name prdo")
 	})
 }
 

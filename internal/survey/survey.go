@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -21,21 +24,7 @@ import (
 // ReadInputs reads the inputs of a plan. It makes no write.
 func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
 	live, err := readInputs(ctx, a, c, app)
-	return live, placeError(app, err)
-}
-
-// placeError adds to an error about what the files name the place where the application file does.
-func placeError(app *appfile.Application, err error) error {
-	var about *sluice.Error
-	switch kind := sluice.KindOf(err); {
-	case kind != "" && kind != sluice.NotFound && kind != sluice.Conflict, !errors.As(err, &about):
-		return err
-	}
-	place := app.PlaceOf(about.Resource)
-	if place == "" {
-		return err
-	}
-	return &sluice.Error{Op: place, Err: err}
+	return live, app.Locate(err)
 }
 
 func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
@@ -46,6 +35,9 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 		return live, err
 	}
 	if live.Account, err = readAccountID(ctx, a, c, app, &live); err != nil {
+		return live, err
+	}
+	if err := checkAccounts(app, live.Account); err != nil {
 		return live, err
 	}
 	if err := surveySteps(ctx, a, app, &live); err != nil {
@@ -79,21 +71,40 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
 }
 
-// checkRegions returns an error for a resource of the file in another Region than the one of the
-// calls. AWS would only return that it does not exist.
-func checkRegions(app *appfile.Application, region string) error {
+// namedARNs returns the ARNs of the cluster, the target groups and the listener rules that the files name.
+func namedARNs(app *appfile.Application) []string {
 	arns := append([]string{app.Cluster}, app.ListenerRules...)
+	if app.Service != nil {
+		arns = append(arns, aws.ToString(app.Service.Input.Cluster))
+	}
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
 		if g != nil {
 			arns = append(arns, g.ARN)
 		}
 	}
-	for _, arn := range arns {
-		parts := strings.Split(arn, ":")
-		if len(parts) > 4 && parts[0] == "arn" && parts[3] != "" && parts[3] != region {
+	return slices.DeleteFunc(arns, func(arn string) bool { return !strings.HasPrefix(arn, "arn:") })
+}
+
+// checkRegions returns an error for a resource of the files in another Region than the one of the
+// calls. AWS would only return that it does not exist.
+func checkRegions(app *appfile.Application, region string) error {
+	for _, arn := range namedARNs(app) {
+		if parts := strings.Split(arn, ":"); len(parts) > 4 && parts[3] != "" && parts[3] != region {
 			return &sluice.Error{Op: "plan", Resource: arn,
 				Err:  fmt.Errorf("the ARN is in Region %s, but the requested Region is %s", parts[3], region),
 				Next: "set --region " + parts[3] + ", or correct the ARN in " + app.File}
+		}
+	}
+	return nil
+}
+
+// checkAccounts is checkRegions for the account of the credentials. AWS deploys no service with resources of another one.
+func checkAccounts(app *appfile.Application, account string) error {
+	for _, arn := range namedARNs(app) {
+		if parts := strings.Split(arn, ":"); len(parts) > 4 && parts[4] != "" && account != "" && parts[4] != account {
+			return &sluice.Error{Op: "plan", Resource: arn,
+				Err:  fmt.Errorf("the ARN is of account %s, but the credentials are of account %s", parts[4], account),
+				Next: "use credentials of account " + parts[4] + " (--profile, --assume-role), or correct the ARN in the files"}
 		}
 	}
 	return nil
@@ -105,7 +116,7 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
 	now, err := readWithCanary(ctx, hand, mode.Of(app), live)
 	if err != nil {
-		return nameClusters(ctx, hand, err)
+		return nameClusters(ctx, hand, err, ", or create it: aws ecs create-cluster --cluster-name "+sluice.ARNName(hand.Cluster))
 	}
 	if err := surveyDefinitions(ctx, a, c, app, now, live); err != nil {
 		return err
@@ -169,7 +180,7 @@ func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand 
 	live *plan.AWSState) error {
 	now, err := readWithCanary(ctx, hand, plan.ModeRolling, live)
 	if err != nil {
-		return nameClusters(ctx, hand, err)
+		return nameClusters(ctx, hand, err, "")
 	}
 	return recordServing(ctx, ecs.NewDefinitionCache(a.ECS()), c, now, live)
 }
@@ -284,7 +295,7 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 		return nil, err
 	}
 	choice, err := alb.ChooseRules(rules, pair)
-	live.RulesErr = placeError(app, err)
+	live.RulesErr = app.Locate(err)
 	for _, r := range choice.Steered {
 		live.Steered = append(live.Steered, r.Rule)
 	}

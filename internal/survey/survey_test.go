@@ -158,6 +158,16 @@ func TestAResourceOfAnotherRegionIsRefused(t *testing.T) {
 	})
 }
 
+// AWS would only say that a resource of another account does not exist.
+func TestAResourceOfAnotherAccountIsRefused(t *testing.T) {
+	onExample(t, "canary", "sluice.yaml", func(b *bench) {
+		b.app.Service.Input.Cluster = aws.String("arn:aws:ecs:us-east-1:000000000000:cluster/prod")
+		_, err := survey.ReadInputs(context.Background(), b.account, b.clock, b.app)
+		b.wantError("cluster", err, "the ARN is of account 000000000000, but the credentials are of account 123456789012",
+			"next: use credentials of account 000000000000")
+	})
+}
+
 // A target counts as one of others only if two reads show it.
 func TestTargetsOfOthersAreReadTwice(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -317,6 +317,8 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 		return "run sluice continue in the application's folder: ECS waits for an answer to a hook"
 	case v.Outcome == sluice.TimedOut && !r.followed.bound && (r.want.Deployment != "" || r.want.Revision != ""):
 		return "run sluice status to see what is running: nothing has started what the wait names"
+	case v.Outcome == sluice.TimedOut && r.last == nil:
+		return "correct the name of the cluster or the service, or the Region; or create the service"
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	}

@@ -78,9 +78,10 @@ such as a SecureString, is masked unless --show-secrets is given.`,
 func unknownTarget(args []string) error {
 	err := errors.New("it needs the name of what to print")
 	if len(args) > 0 {
-		err = fmt.Errorf("there is no file %q", args[0])
+		err = fmt.Errorf("%q is not one of the files that it prints", args[0])
 	}
-	return &sluice.Error{Op: "render", Err: err, Next: "give one of " + strings.Join(renderTargets(), ", ")}
+	return &sluice.Error{Op: "render", Err: err, Next: "give one of " + strings.Join(renderTargets(), ", ") +
+		", before the folder: sluice render taskdef DIR"}
 }
 
 func (p *program) runRender(targets []string, path string, images *session.ImageFlags, showSecrets bool) error {

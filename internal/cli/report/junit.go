@@ -66,7 +66,7 @@ func (r Report) junitSuite() junitSuite {
 		if r.Next != "" {
 			body += "\nnext: " + printable.Text(r.Next)
 		}
-		outcome.Failure = &junitFailure{Message: printable.Line(strings.TrimSuffix(r.Outcome+": "+r.Cause, ": ")), Text: body}
+		outcome.Failure = &junitFailure{Message: printable.Line(strings.TrimSuffix(r.Outcome+": "+firstLine(r.Cause), ": ")), Text: body}
 	}
 	s.Cases = append(s.Cases, outcome)
 	for _, stage := range r.Stages {

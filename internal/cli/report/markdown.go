@@ -21,12 +21,31 @@ func words(s string) string { return escapes.Replace(printable.Line(s)) }
 // notifies no one.
 func text(s string) string { return "<code>" + strings.ReplaceAll(words(s), "_", "&#95;") + "</code>" }
 
+// lines returns the lines of a text as they are, for a problem of a file with the line that it is in; empty: there are none.
+func lines(s string) string {
+	if s == "" {
+		return ""
+	}
+	all := strings.Split(s, "\n")
+	for i := range all {
+		all[i] = words(all[i])
+	}
+	return "<pre>" + strings.Join(all, "\n") + "</pre>\n"
+}
+
+// firstLine returns the first line of a text that is shown where only one has room.
+func firstLine(s string) string {
+	first, _, _ := strings.Cut(s, "\n")
+	return first
+}
+
 // Markdown returns a summary of how a command ended.
 func (r Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n%s\n", words(r.Name), words(r.Outcome), r.facts())
 	if r.Cause != "" {
-		fmt.Fprintf(&b, "\n**Cause:** %s\n", text(r.Cause))
+		first, rest, _ := strings.Cut(r.Cause, "\n")
+		fmt.Fprintf(&b, "\n**Cause:** %s\n%s", text(first), lines(rest))
 	}
 	if r.Next != "" {
 		fmt.Fprintf(&b, "\n**Next:** %s\n", text(r.Next))

@@ -12,7 +12,7 @@ import (
 func (r Report) Outputs() string {
 	var b strings.Builder
 	for _, o := range []struct{ name, value string }{{"outcome", r.Outcome}, {"deployment", r.Deployment},
-		{"revision", r.Revision}, {"reason", r.Cause}, {"url", r.URL}} {
+		{"revision", r.Revision}, {"reason", firstLine(r.Cause)}, {"url", r.URL}} {
 		fmt.Fprintf(&b, "%s=%s\n", o.name, printable.Line(o.value))
 	}
 	return b.String()

@@ -28,7 +28,7 @@ func PlanMarkdown(pl *plan.Plan, f *forecast.Forecast, exit int) string {
 		writePlanStages(&b, pl)
 	}
 	writeList(&b, "Warnings", pl.Warnings)
-	return b.String()
+	return b.String() + "\n" // a heading after an element of HTML needs an empty line before it
 }
 
 // Unplanned returns the report of an application that cannot be planned.

@@ -121,7 +121,7 @@ func (f imageFlag) Set(s string) error {
 		c.Image = value
 	}
 	if !definition.IsImageName(value) {
-		return fmt.Errorf("%q is not the name of an image", s)
+		return fmt.Errorf("%q is not the name of an image%s", s, definition.ImageFault(value))
 	}
 	for _, other := range f.to.choices {
 		if other.Application == c.Application && other.Container == c.Container {

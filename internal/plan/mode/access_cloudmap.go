@@ -59,7 +59,7 @@ func planShares(p *plan.Plan, desired int) error {
 
 func planShare(p *plan.Plan, s plan.Stage, desired, canary int) (*plan.Share, error) {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.ServiceResource(),
+		return &sluice.Error{Op: s.PlanOp(), Resource: p.ServiceResource(),
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	w, pool := *s.Weights, plan.Pool{Primary: desired, Canary: canary, Desired: desired}

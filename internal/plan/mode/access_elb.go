@@ -63,7 +63,8 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
 			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
-		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
+		return problem(app.Canary.ARN, "give the canary another target group, or create one",
+			"primary and canary are the same target group")
 	}
 	if err := balancerRulesOf(p.Type).refuse(app, live); err != nil {
 		return err
@@ -110,7 +111,7 @@ func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
 // refuseWithoutGroup rejects a stage that needs a canary target group if there is none.
 func refuseWithoutGroup(p *plan.Plan, problem problemFunc) error {
 	if p.Canary == nil || p.Canary.ARN == "" {
-		return problem("name the target group under input.targetGroups.canary.targetGroupArn",
+		return problem("name the target group under input.targetGroups.canary: targetGroupArn, containerName and containerPort",
 			"the stage needs a canary target group, but the file names none")
 	}
 	return nil

@@ -2,6 +2,7 @@ package mode
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -19,11 +20,15 @@ func checkStages(p *plan.Plan, live plan.AWSState) error {
 
 func checkStage(p *plan.Plan, s plan.Stage, begins plan.State, live plan.AWSState) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.ServiceResource(),
+		return &sluice.Error{Op: s.PlanOp(), Resource: p.ServiceResource(),
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	if s.ShiftsTraffic() && s.Weights.Canary() > 0 && !begins.Canary.Exists() {
-		return problem("add ECS_CANARY_ROLLOUT before this stage",
+		next := "add ECS_CANARY_ROLLOUT before this stage"
+		if slices.ContainsFunc(p.Stages[s.Index:], func(later plan.Stage) bool { return later.StartsCanary() }) {
+			next = "move ECS_CANARY_ROLLOUT before this stage"
+		}
+		return problem(next,
 			"the stage sends %d%% to the canary, but no earlier stage starts a canary: these requests would be lost",
 			s.Weights.Canary())
 	}
@@ -34,7 +39,7 @@ func checkStage(p *plan.Plan, s plan.Stage, begins plan.State, live plan.AWSStat
 		}
 	}
 	if (steers || s.EndsCanary() && !s.ReplacesAll()) && live.RulesErr != nil {
-		return fmt.Errorf("plan stage %d %s: %w", s.Index+1, s.Name, live.RulesErr)
+		return fmt.Errorf("%s: %w", s.PlanOp(), live.RulesErr)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func checkGates(p *plan.Plan, live plan.AWSState) error {
 	for i, s := range p.Stages {
 		steered = steered || p.JudgesCanary(i)
 		for _, g := range s.Gates {
-			if err := checkGate(p, g, p.JudgesCanary(i), fmt.Sprintf("plan stage %d %s", i+1, s.Name)); err != nil {
+			if err := checkGate(p, g, p.JudgesCanary(i), s.PlanOp()); err != nil {
 				return err
 			}
 		}

@@ -80,7 +80,7 @@ func refuseCodeDeploy(app *appfile.Application, live plan.AWSState, o Options) e
 		return nil
 	}
 	if fixed := fixedFields(app, live); len(fixed) > 0 {
-		return problem("change the file to match the service, or delete the service and create it again",
+		return problem("change the file to match the service: only a new service can have these values",
 			"the file changes %s, but AWS cannot change it for a service with deployment controller CODE_DEPLOY, "+
 				"neither by UpdateService nor by CodeDeploy", strings.Join(fixed, ", "))
 	}
@@ -265,7 +265,7 @@ func refusePipeline(app *appfile.Application, o Options) error {
 		return nil
 	}
 	return &sluice.Error{
-		Op: fmt.Sprintf("plan stage %d %s", i+1, app.Pipeline[i].Name), Resource: app.File,
+		Op: newStage(app.File, i, app.Pipeline[i]).PlanOp(), Resource: *app.Service.Input.ServiceName,
 		Err: fmt.Errorf("the service definition has deployment controller CODE_DEPLOY: CodeDeploy manages its task " +
 			"sets and traffic; a canary task set of sluice needs EXTERNAL"),
 		Next: "use --quick-sync and name a canary under codedeploy.deploymentConfigName, such as " +

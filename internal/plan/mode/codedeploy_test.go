@@ -67,7 +67,7 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 			err: "CodeDeploy manages its task sets and traffic", next: "codedeploy.deploymentConfigName"},
 		"what nobody changes": {edits: []string{"serviceName: web|serviceName: web\nlaunchType: " +
 			"EC2\nschedulingStrategy: DAEMON"}, live: blueGreenLive(),
-			err: "changes launchType, schedulingStrategy, but AWS cannot", next: "create it again"},
+			err: "changes launchType, schedulingStrategy, but AWS cannot", next: "only a new service can have these values"},
 		"another target group": {edits: []string{"targetgroup/web-primary/0123456789abcdef\", " +
 			"containerName|targetgroup/api/0123456789abcdef\", containerName"}, live: blueGreenLive(),
 			err: "target group api is not in deployment group shop/web, which has web-primary, web-canary"},

@@ -37,7 +37,8 @@ type Options struct {
 // Make plans the deployment of an application onto the current state of AWS. Its errors are about
 // the files or about a state that sluice cannot start from. Make writes nothing to AWS.
 func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
-	return rulesOf(Of(app)).make(app, live, o)
+	p, err := rulesOf(Of(app)).make(app, live, o)
+	return p, app.Locate(err)
 }
 
 // makeService plans the deployment of a service.
@@ -63,7 +64,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 		return nil, err
 	}
 	for i, s := range stages {
-		p.Stages = append(p.Stages, newStage(i, s))
+		p.Stages = append(p.Stages, newStage(app.File, i, s))
 	}
 	if err := checkStages(p, live); err != nil {
 		return nil, err

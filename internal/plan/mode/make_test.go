@@ -140,7 +140,7 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 			err: "has deployment controller EXTERNAL, but the file requests ECS", next: "type=ECS"},
 		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"},
 			live: live(func(l *plan.AWSState) { l.Service.DeploymentController.Type = "ECS" }),
-			err:  "the file requests CODE_DEPLOY", next: "delete the service and create it again"},
+			err:  "the file requests CODE_DEPLOY", next: "set `deploymentController: {type: ECS}`"},
 		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: " +
 			"{canary: 10}}\n", live: live(), err: "no earlier stage starts a canary", next: "ECS_CANARY_ROLLOUT"},
 		"gates of the file and no wait": {pipeline: threeSteps + "gates: [{https: {url: https://web.example/}}]\n",

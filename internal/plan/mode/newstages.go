@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -8,8 +9,11 @@ import (
 )
 
 // newStage returns a stage with the options of the file, without its writes.
-func newStage(index int, from appfile.Stage) plan.Stage {
+func newStage(file string, index int, from appfile.Stage) plan.Stage {
 	s := plan.Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
+	if from.Line > 0 {
+		s.Place = fmt.Sprintf("%s:%d", file, from.Line)
+	}
 	switch with := from.With.(type) {
 	case appfile.CanaryRollout:
 		s.Scale = with.Scale

@@ -103,8 +103,8 @@ func refuseController(app *appfile.Application, live plan.AWSState) error {
 	case want == plan.ControllerECS && have == plan.ControllerExternal:
 		next = "set `deploymentController: {type: EXTERNAL}` in the service definition, or " + next
 	case want == plan.ControllerCodeDeploy:
-		next = "delete the service and create it again, or change the file; AWS does not switch a service to " +
-			"CODE_DEPLOY"
+		next = fmt.Sprintf("set `deploymentController: {type: %s}` in the service definition: AWS switches no service to "+
+			"CODE_DEPLOY, so only a new service can have it", have)
 	case have == plan.ControllerECS:
 		next += " (its running tasks become a task set that you delete when done)"
 	}
