@@ -257,6 +257,7 @@ type Warned struct {
 // Noted is emitted for a line of the log.
 type Noted struct {
 	Message string `json:"message"`
+	Log     string `json:"log,omitempty"` // the container whose last lines the message is one of, after a failure
 }
 
 // Way returns how the traffic is shifted: "rule", "default action" of a listener without rules, or

@@ -66,3 +66,33 @@ environments:
 }
 
 func text(v any) string { return fmt.Sprint(v) }
+
+// A command that only needs the names of a service needs no variable of its task definition. Problems of the application
+// file and of the service definition stay, and a standalone task is its task definition.
+func TestProblemsOfNames(t *testing.T) {
+	const task = "family: web\ncontainerDefinitions:\n- {name: web, image: \"web:${TAG:?the tag}\"}\n"
+	for name, c := range map[string]struct{ file, service, want string }{
+		"only the task definition": {"name: web\ncluster: prod\n", "serviceName: web\n", ""},
+		"the service too":          {"name: web\ncluster: prod\n", "serviceName: \"${NAME:?the name}\"\n", "NAME"},
+		"the file too":             {"name: web\ncluster: prod\npipelin: {}\n", "serviceName: web\n", "pipelin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys := fstest.MapFS{"taskdef.yaml": {Data: []byte(task)}, "servicedef.yaml": {Data: []byte(c.service)},
+				"sluice.yaml": {Data: []byte(c.file + "input: {taskDefinitionFile: taskdef.yaml, serviceDefinitionFile: servicedef.yaml}\n")}}
+			files, err := appfile.ReadFiles(fsys, "sluice.yaml", nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if files.Problems == nil || !strings.Contains(files.Problems.Error(), "TAG") {
+				t.Errorf("all problems: %v", files.Problems)
+			}
+			err = files.ProblemsOfNames()
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("problems of the names: %v, want %q", err, c.want)
+			}
+			if err == nil && *files.Application.Service.Input.ServiceName != "web" {
+				t.Error("the service has no name")
+			}
+		})
+	}
+}

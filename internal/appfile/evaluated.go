@@ -1,6 +1,8 @@
 package appfile
 
 import (
+	"errors"
+
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -13,6 +15,30 @@ type Files struct {
 
 	task, service *evaluatedText
 	serviceName   string
+}
+
+// ProblemsOfNames is Problems without those of the task definition, if the files have a service: a command that only needs
+// to know the service and where it is needs no image, and so none of the variables that name one.
+func (f *Files) ProblemsOfNames() error {
+	if f.Problems == nil || f.task == nil || f.Application.Service == nil {
+		return f.Problems
+	}
+	var all []error
+	for _, err := range flattened(f.Problems) {
+		var p *definition.Problem
+		if !errors.As(err, &p) || p.File != f.task.shown {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// flattened returns the errors of [definition.FlattenErrors].
+func flattened(err error) []error {
+	if joined, ok := definition.FlattenErrors(err).(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
 
 // evaluatedText is the text of a definition, and the name under which problems report it.

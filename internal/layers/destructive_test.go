@@ -48,6 +48,10 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the claim is of a deployment of this journal that has ended", "TestClaimThatRanOutIsTaken"},
 	"restore the file at … and run sluice resume; if the file is lost, run sluice deploy --adopt": {
 		"the open journal was deleted or replaced", "TestDeletedFileIsNoticedAtTheNextSave"},
+	"run sluice rollback --adopt in the application's folder": {
+		"a person gave --adopt with CLUSTER/SERVICE, which names no canary", "lost-canary.txtar"},
+	"run sluice rollback … with its journal. If that is lost, run sluice rollback --adopt": {
+		"the canary service exists and has the tag of a deployment of sluice", "lost-canary.txtar"},
 	"roll it back on the machine that has its journal": {
 		"the service exists, and neither the journal nor ECS has a history of it", "adopt.txtar"},
 	"run sluice scale --tasks 0 first, or give --terminate": {

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -74,8 +72,8 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 // namedARNs returns the ARNs of the cluster, the target groups and the listener rules that the files name.
 func namedARNs(app *appfile.Application) []string {
 	arns := append([]string{app.Cluster}, app.ListenerRules...)
-	if app.Service != nil {
-		arns = append(arns, aws.ToString(app.Service.Input.Cluster))
+	if app.Service != nil && app.Service.Input.Cluster != nil {
+		arns = append(arns, *app.Service.Input.Cluster)
 	}
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
 		if g != nil {

@@ -65,7 +65,7 @@ func (t *Changes) failureEvents(v verdict.Verdict) (all []sluice.Event) {
 		if !t.logs[l.Task] && len(l.Lines) > 0 {
 			t.logs[l.Task] = true
 			for _, text := range l.Lines {
-				all = append(all, sluice.Noted{Message: "log of " + l.Container + ": " + text})
+				all = append(all, sluice.Noted{Message: "log of " + l.Container + ": " + text, Log: l.Container})
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func (r *rollbackRun) targetService() (of journal.Filter, region string, err err
 	if session.IsDeploymentID(r.path) {
 		return of, "", nil
 	}
-	app, err := r.program.LoadApplication(r.path)
+	app, err := r.program.LoadNames(r.path)
 	switch {
 	case err != nil && !r.given && session.IsNoApplication(err) && r.options.to == "":
 		return of, "", nil

@@ -55,7 +55,7 @@ func (p *program) rollbackService(ctx context.Context, path string) string {
 		return of.String()
 	}
 	if !session.IsDeploymentID(path) {
-		app, err := p.LoadApplication(path)
+		app, err := p.LoadNames(path)
 		if err != nil {
 			return ""
 		}

@@ -122,7 +122,7 @@ func (p *program) openService(ctx context.Context, path string) (of pausedServic
 		}
 		return of, err
 	}
-	app, err := p.LoadApplication(path)
+	app, err := p.LoadNames(path)
 	if err != nil {
 		return of, err
 	}

@@ -86,7 +86,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 	case isService && given:
 		f.Cluster, f.Service = of.Cluster, of.Name
 	case given:
-		app, err := p.LoadApplication(path)
+		app, err := p.LoadNames(path)
 		if err != nil {
 			return "", err
 		}

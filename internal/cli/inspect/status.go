@@ -195,7 +195,7 @@ func (p *program) readServiceStatus(ctx context.Context, j *journal.Journal, of 
 // is no application file.
 func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path string, given bool,
 	events int) (t *ServiceReport, found bool, err error) {
-	app, err := p.LoadApplication(path)
+	app, err := p.LoadNames(path)
 	switch {
 	case err != nil && path == "all" && session.IsNoApplication(err):
 		return nil, false, &sluice.Error{Op: "show the status", Resource: path, Err: errors.New("there is no folder all"),

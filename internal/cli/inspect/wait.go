@@ -143,7 +143,7 @@ func (p *program) addPath(o *waitOptions, path string, given, hasTimeout bool) e
 		o.targets = append(o.targets, waitTarget{cluster: of.Cluster, service: of.Name, timeout: o.timeout})
 		return nil
 	}
-	app, err := p.LoadApplication(path)
+	app, err := p.LoadNames(path)
 	switch {
 	case err != nil && !given && session.IsNoApplication(err):
 		return nil // checkWait says what is missing

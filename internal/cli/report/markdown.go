@@ -47,6 +47,7 @@ func (r Report) Markdown() string {
 		first, rest, _ := strings.Cut(r.Cause, "\n")
 		fmt.Fprintf(&b, "\n**Cause:** %s\n%s", text(first), lines(rest))
 	}
+	b.WriteString(lines(strings.Join(r.Log, "\n")))
 	if r.Next != "" {
 		fmt.Fprintf(&b, "\n**Next:** %s\n", text(r.Next))
 	}

@@ -23,6 +23,7 @@ type Report struct {
 	URL        string // of the service in the AWS console; empty: a local AWS
 	Took       time.Duration
 	Cause      string
+	Log        []string // the last lines of failed containers
 	Next       string
 	Stages     []Stage
 	Warnings   []string
@@ -72,6 +73,11 @@ func Of(pl *plan.Plan, events []sluice.Envelope) (r Report) {
 			if !slices.Contains(r.Warnings, ev.Message) {
 				r.Warnings = append(r.Warnings, ev.Message)
 			}
+		case sluice.Noted:
+			if ev.Log != "" {
+				r.Log = append(r.Log, ev.Message)
+				r.Log = r.Log[max(0, len(r.Log)-maxLogLines):]
+			}
 		default:
 			now.apply(e)
 		}
@@ -81,6 +87,9 @@ func Of(pl *plan.Plan, events []sluice.Envelope) (r Report) {
 	}
 	return r
 }
+
+// maxLogLines is how many lines of failed containers a report has.
+const maxLogLines = 10
 
 // begin notes that the stage begins, or begins again.
 func (s *Stage) begin(at time.Time) {

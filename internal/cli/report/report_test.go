@@ -58,6 +58,8 @@ func canaryEvents() (all []sluice.Envelope) {
 			Canary: &sluice.GateCount{Bad: int64(3 * minute), All: int64(100 * minute)}})
 	}
 	add(90, sluice.Warned{Message: "rule 10 of port 80 was edited by somebody else"})
+	add(120, sluice.Noted{Message: "log of web: fatal: <no> database", Log: "web"})
+	add(120, sluice.Noted{Message: "a note that is no line of a log"})
 	add(121, sluice.StageEnded{Index: 2, Name: appfile.StageWait, Status: "failed", Cause: "gate errors is bad"})
 	add(121, sluice.StageStarted{Index: 4, Name: appfile.StageRollback, Attempt: 1})
 	add(123, sluice.TrafficShifted{FromPrimary: 90, FromCanary: 10, ToPrimary: 100, Rules: []string{rule}})

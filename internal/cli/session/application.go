@@ -21,9 +21,19 @@ import (
 // LoadApplication reads the application at a path. The names of its files are relative to the
 // working directory, if the files are below it. --timeout replaces the timeout of its deployments.
 func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
+	return s.loadFiles(path, func(f *appfile.Files) error { return f.Problems })
+}
+
+// LoadNames is LoadApplication for a command that only needs to know the service and where it is. The application may have
+// no task definition: see [appfile.Files.ProblemsOfNames].
+func (s *Session) LoadNames(path string) (*appfile.Application, error) {
+	return s.loadFiles(path, (*appfile.Files).ProblemsOfNames)
+}
+
+func (s *Session) loadFiles(path string, problems func(*appfile.Files) error) (*appfile.Application, error) {
 	files, err := s.ReadFiles(path)
 	if err == nil {
-		err = files.Problems
+		err = problems(files)
 	}
 	if err != nil {
 		return nil, s.adviseMissing(path, err)

@@ -37,7 +37,7 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 		d, err := s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: of.Cluster, Service: of.Name})
 		return d, s.noDeploymentOf(ctx, j, of, err)
 	}
-	app, err := s.LoadApplication(path)
+	app, err := s.LoadNames(path)
 	if err != nil && (given || !IsNoApplication(err)) {
 		return journal.Deployment{}, err
 	}

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,19 @@ func TestBoardCutsNoFigures(t *testing.T) {
 				t.Errorf("a row of more than %d columns: %s", width, row)
 			}
 		}
+	}
+}
+
+// The last lines of a failed container stand below its failure, also on a narrow terminal; the first ones of many do not.
+func TestBoardShowsLastLogLines(t *testing.T) {
+	b := NewBoard(canaryPlan())
+	for i := range maxLogLines + 2 {
+		b.ApplyEvent(sluice.Seal("slc-1", "", sluice.Noted{Message: fmt.Sprintf("log of web: line %d\x1b[2J", i), Log: "web"}))
+	}
+	b.ApplyEvent(sluice.Seal("slc-1", "", sluice.Noted{Message: "something else"}))
+	text := strings.Join(b.renderLines(time.Now(), 80, 40, Paint{}), "\n")
+	if strings.Contains(text, "line 1") || strings.Contains(text, "something else") || strings.Contains(text, "\x1b") ||
+		!strings.Contains(text, "log of web: line 2") || !strings.Contains(text, fmt.Sprint("log of web: line ", maxLogLines+1)) {
+		t.Error(text)
 	}
 }

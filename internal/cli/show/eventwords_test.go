@@ -30,7 +30,6 @@ func TestEveryEventHasWords(t *testing.T) {
 		eventtest.FrontEnd{Name: "board", Show: boardOutput, Silent: map[string]string{
 			"deploymentResumed": boardIsState,
 			"lifecycleChanged":  boardIsState,
-			"noted":             boardIsState,
 			"taskChanged":       boardIsState,
 		}},
 		eventtest.FrontEnd{Name: "wait", Show: waitOutput, Silent: map[string]string{

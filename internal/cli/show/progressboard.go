@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // Board is the progress of a deployment, computed from its events.
@@ -30,6 +31,7 @@ type Board struct {
 	shifted   time.Time             // when the weights changed last
 	gates     []sluice.GateRead     // of the waits that run, by name
 	failures  []sluice.FailureSeen
+	logs      []string  // the last lines of failed containers
 	ended     time.Time // of the deployment; zero: it runs
 }
 
@@ -106,6 +108,11 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 		b.addGate(ev)
 	case sluice.FailureSeen:
 		b.addFailure(ev)
+	case sluice.Noted:
+		if ev.Log != "" {
+			b.logs = append(b.logs, ev.Message)
+			b.logs = b.logs[max(0, len(b.logs)-maxLogLines):]
+		}
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
 		b.current = eventLine(e).text
 		switch e.Open().(type) {
@@ -354,8 +361,14 @@ func (b *Board) footLines(p Paint, width int) []string {
 	for _, f := range b.failures {
 		add(p.Bad(p.ARNs(failureText(f))))
 	}
+	for _, l := range b.logs {
+		add(p.Dim(printable.Line(l)))
+	}
 	return all
 }
+
+// maxLogLines is how many lines of failed containers the board shows. The history has all.
+const maxLogLines = 5
 
 // gateLine returns the figures of a gate.
 func gateLine(g sluice.GateRead, p Paint) string {

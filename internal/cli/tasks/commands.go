@@ -42,7 +42,7 @@ func (p *program) open(ctx context.Context, path string) (*target, error) {
 		t.service = ecs.Service{API: t.account.ECS(), Cluster: of.Cluster, Name: of.Name}
 		return t, nil
 	}
-	app, err := p.LoadApplication(path)
+	app, err := p.LoadNames(path)
 	if err != nil {
 		return nil, err
 	}

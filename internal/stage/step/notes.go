@@ -28,7 +28,7 @@ func EmitReasons(s *Step, of sluice.Variant, v verdict.Verdict) {
 	for _, l := range v.Logs {
 		for i, line := range l.Lines {
 			if s.IsFirstTime(fmt.Sprint("log ", l.Task, " ", i, line)) {
-				s.EmitNote("log of %s: %s", l.Container, line)
+				s.Host.Emit(sluice.Noted{Message: "log of " + l.Container + ": " + line, Log: l.Container})
 			}
 		}
 	}
