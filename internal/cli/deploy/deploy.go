@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -157,7 +158,7 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 		pre.plan.Warnings = append(pre.plan.Warnings, "with --no-wait, auto scaling stays suspended after this command: "+
 			"sluice resume restores it at the end of the deployment")
 	}
-	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) {
+	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) && !waitsFirst(pre.plan) {
 		pre.plan.Warnings = append(pre.plan.Warnings,
 			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not monitor "+
 				"the deployment: a failed deployment is not rolled back")
@@ -166,6 +167,12 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 		warnNoRollback(pre.plan)
 	}
 	return p.runNewDeployment(ctx, j, pre, how)
+}
+
+// waitsFirst reports whether the process of a deployment with --no-wait ends before the stage that deploys: sluice resume
+// then monitors that stage.
+func waitsFirst(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Stages[:p.LastDeployingStage().Index], plan.Stage.IsWait)
 }
 
 // removeLeftoversFirst removes the leftovers of a lost deployment in a deployment of its own, if
