@@ -252,7 +252,8 @@ func (r *serviceResource) Delete(ctx context.Context, req resource.DeleteRequest
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	_, err := r.aws.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: m.Cluster.ValueStringPointer(),
 		Service: m.Name.ValueStringPointer(), Force: aws.Bool(true)})
-	if err != nil {
+	var gone *ecstypes.ServiceNotFoundException // the answer to the first attempt was lost, and the SDK made another
+	if err != nil && !errors.As(err, &gone) {
 		resp.Diagnostics.AddError("DeleteService", err.Error())
 	}
 }
