@@ -209,12 +209,6 @@ func (c *answerChecks) checkCaller(lines []loadgen.Line) {
 	}
 }
 
-// dies reports whether tasks stop or fail by themselves after they were healthy.
-func (c *answerChecks) dies() bool {
-	return c.env.Case.HasFault("task-crash") || c.env.Case.HasNewOption("unhealthy-after", "oom-after") ||
-		c.env.Case.crashesAfterHealthy()
-}
-
 // diesLater reports whether tasks of the version stopped or failed by themselves after the outcome, and no death
 // before it foretold that: there was none since the deployment began, or the later tasks ran longer than a success
 // waits for after such a death ([verdict.Stability]). Deaths of the canary count: the same version serves later. A host
