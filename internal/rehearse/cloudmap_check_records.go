@@ -88,8 +88,7 @@ func (c *recordChecks) hasDeregistration() bool {
 // and to no deregistered one (P4).
 func (c *recordChecks) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
 	if !c.env.Case.World.UsesCloudMap() || len(c.env.Case.Interventions) > 0 || c.env.Case.IsUnsteady() ||
-		c.env.Case.OutsidePolicy == "adopt" &&
-			c.env.Case.World.Naming.Restores {
+		c.env.Case.keepsRestored() {
 		return
 	}
 	share := c.deployment.shareOf(e.Stage)

@@ -102,5 +102,10 @@ func (c Case) AddressCacheTime() time.Duration {
 // isUndisturbed reports whether only the deployment itself changes the registered instances.
 func (c Case) isUndisturbed() bool {
 	return c.World.UsesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
-		!c.IsUnsteady() && !c.MustFail()
+		!c.IsUnsteady() && !c.MustFail() && !c.keepsRestored()
+}
+
+// keepsRestored reports whether ECS registers deregistered instances again, and sluice keeps them.
+func (c Case) keepsRestored() bool {
+	return c.World.Naming.Restores && c.OutsidePolicy == "adopt"
 }

@@ -155,8 +155,8 @@ func withoutReplaced(all []member, desired int) []member {
 	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.BeingReplaced && !m.registered })
 }
 
-// selectMembers chooses n ready tasks of a variant to be registered. Order of preference: state set
-// by another actor, not being replaced, registered already.
+// selectMembers chooses n ready tasks of a variant to be registered. Order of preference: not being
+// replaced, state set by another actor, registered already.
 // goes selects registered tasks that are not ready and are deregistered as well. Such primary tasks
 // are left to ECS while others serve. A canary that another actor set to UNHEALTHY stays
 // registered: callers are not sent to it, and a new registration would make it HEALTHY.
@@ -172,7 +172,7 @@ func selectMembers(all []member, v sluice.Variant, n int, goes func(member) bool
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b member) int {
-		return cmp.Or(orderFalseFirst(b.unmanaged, a.unmanaged), orderFalseFirst(a.BeingReplaced, b.BeingReplaced),
+		return cmp.Or(orderFalseFirst(a.BeingReplaced, b.BeingReplaced), orderFalseFirst(b.unmanaged, a.unmanaged),
 			orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
 	})
 	for i, m := range ready {

@@ -33,6 +33,7 @@ func TestDecide(t *testing.T) {
 			primary("p4", true, false)}
 	}
 	old := func(m member) member { m.BeingReplaced = true; return m }
+	kept := func(m member) member { m.unmanaged = true; return m }
 	sick := func(m member) member { m.cloudMapHealthy = false; return m }
 	unwell := func(m member) member { m.Healthy = false; return m }
 	for name, c := range map[string]struct {
@@ -54,6 +55,10 @@ func TestDecide(t *testing.T) {
 			primary("p2", false, true)}, 100, "[] [p1 p2] [] []"},
 		"new tasks of the primary before old ones": {[]member{old(primary("o1", true, false)),
 			primary("n1", true, false), canary("c1", true)}, 50, "[] [] [] []"},
+		"new tasks of the primary before an old one that is adopted": {append(four()[:3],
+			kept(old(primary("a1", true, false))), canary("c1", true)), 25, "[] [] [] []"},
+		"one that is adopted before others": {append(four()[:3], kept(primary("z1", true, false)),
+			canary("c1", true)), 25, "[] [] [] [p3]"},
 		"what leaves and is out is not put back": {[]member{old(primary("o1", false, true)),
 			old(primary("o2", false, true)), primary("n1", false, true), primary("n2", false, true),
 			primary("n3", false, true), primary("n4", false, true), canary("c1", true)}, 0,
