@@ -138,6 +138,7 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 		"clusters: prod\n":                   "world.yaml:1: text is used where a list is expected",
 		"region: Mars\n":                     `world.yaml:1: region: "Mars" is not a Region`,
 		"targetGroups:\n  - name: a\n    healthCheck: {interval: 1ns}\n":                 "world.yaml:3: targetGroups[0].healthCheck.interval: 1ns is not a number of whole seconds",
+		"targetGroups:\n  - {name: a, healthCheck: {interval: 5}}\n":                     `"5" is used where a duration such as 5s is expected`,
 		"targetGroups:\n  - {name: a, healthCheck: {interval: 0s}}\n":                    "must be between 5 and 300 seconds",
 		"targetGroups:\n  - {name: a, deregistrationDelay: 1500ms}\n":                    "1.5s is not a number of whole seconds",
 		"clusters: [prod]\nservices:\n  - {name: web, image: sim/web:v1, grace: 1ms}\n":  "services[0].grace: 1ms is not a number of whole seconds",

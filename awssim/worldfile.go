@@ -233,6 +233,9 @@ func yamlErrorText(err yaml.Error) string {
 
 // typeText returns the name of a Go type in the words of a world file.
 func typeText(t reflect.Type) string {
+	if t == reflect.TypeFor[time.Duration]() {
+		return "a duration such as 5s"
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -210,8 +211,20 @@ func noCredentialsError(err error, profile string) error {
 	if next == "" {
 		next = "log in (aws sso login, aws login), set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give --profile"
 	}
+	if strings.Contains(err.Error(), "no EC2 IMDS role found") {
+		err = noSourceError{err}
+	}
 	return &sluice.Error{Op: "find AWS credentials", Kind: kind, Err: err, Next: next}
 }
+
+// noSourceError says what the SDK means by the last of the sources that it asked.
+type noSourceError struct{ error }
+
+func (noSourceError) Error() string {
+	return "the environment and the files of the aws command line have none, and this machine has no role"
+}
+
+func (e noSourceError) Unwrap() error { return e.error }
 
 // Endpoints returns the distinct endpoints of all clients; "" stands for AWS's own.
 func (a *Account) Endpoints() []string {

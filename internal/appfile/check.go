@@ -139,6 +139,10 @@ func (c *checker) refuseUnknownKey(e definition.Entry, s shape, path string) {
 		}
 	}
 	p := c.addKeyProblem(e, "unknown key %q in %s", e.Key, orFile(path))
+	if of := definition.HomeOf(e.Key); of != "" && c.format == Sluice && path == "" {
+		p.Message += ": it belongs in " + of
+		return
+	}
 	if home := c.findHome(e.Key); home != "" {
 		p.Message += ": it belongs under " + home
 		return

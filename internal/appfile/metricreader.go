@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -90,6 +91,10 @@ func (m *metricReader) checkOptions(g Gate) {
 		m.problem(nil, "gate %s has neither worse nor max: add worse: 1.5 to compare with the primary, or max: 1%% to limit "+
 			"the share", g.Name)
 	case is == analysis.Threshold && g.How.ExpectedMin == nil && g.How.ExpectedMax == nil:
+		if m.limitsQuery() {
+			m.problem(m.get("max"), "the limit of a query is the key expected: write expected: {max: %s}", m.get("max").Text)
+			return
+		}
 		m.problem(nil, "gate %s has neither expected.min nor expected.max", g.Name)
 	case is == analysis.Previous && m.gates.isWhole:
 		m.problem(m.get("strategy"), "PREVIOUS compares with the same stage of the last deployment: it needs a stage. "+
@@ -108,6 +113,11 @@ func (m *metricReader) checkOptions(g Gate) {
 	if is != analysis.Threshold && values.IsGiven(m.get("expected")) {
 		m.problem(m.get("expected"), "only the strategy THRESHOLD uses expected")
 	}
+}
+
+// limitsQuery reports whether a gate of a query gives its limit as a gate of a signal does.
+func (m *metricReader) limitsQuery() bool {
+	return values.IsGiven(m.get("query")) && m.get("max") != nil && !values.IsGiven(m.get("worse"))
 }
 
 // readSource reads what the gate reads.
@@ -151,16 +161,18 @@ func (m *metricReader) readSource(g Gate) (s GateSource) {
 func (m *metricReader) findProvider() *Provider {
 	n := m.get("provider")
 	p, ok := m.gates.providers[values.Text(n)]
+	names := slices.Sorted(maps.Keys(m.gates.providers))
 	switch {
 	case ok:
 		return &p
 	case values.Text(n) == "":
-		m.problem(nil, "a gate with a query needs a provider")
-	default:
-		var names []string
-		for name := range m.gates.providers {
-			names = append(names, name)
+		problem := m.file.At(m.from, "a gate with a query needs a provider")
+		problem.Next = "add provider: " + strings.Join(names, " or ")
+		if len(names) == 0 {
+			problem.Next = "add one to analysisProviders of the file, and name it here: provider: NAME"
 		}
+		m.gates.addProblem(problem)
+	default:
 		problem := m.file.At(n, "there is no provider %q in analysisProviders", n.Text)
 		problem.Next = "add it to analysisProviders, or name piped's configuration: --providers FILE"
 		problem.Meant = definition.Nearest(n.Text, names)

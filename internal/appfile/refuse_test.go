@@ -166,6 +166,16 @@ did you mean "SERVICE_DISCOVERY"?`,
      | ^`,
 		},
 		{
+			name: "keys of the definitions",
+			file: "name: web\nlaunchType: FARGATE\nrequiresCompatibilities: [FARGATE]\n",
+			want: `app.pipecd.yaml:2:1: unknown key "launchType" in the file: it belongs in the service definition
+   2 | launchType: FARGATE
+     | ^
+app.pipecd.yaml:3:1: unknown key "requiresCompatibilities" in the file: it belongs in the task definition
+   3 | requiresCompatibilities: [FARGATE]
+     | ^`,
+		},
+		{
 			name: "a number without unit for a duration",
 			file: "timeout: 10\n",
 			want: `app.pipecd.yaml:1:10: timeout is a duration above zero, such as "90s", "10m" or "1h30m", and this is 10

@@ -256,6 +256,9 @@ func (d *decoder) requireKind(n *Node, kind NodeKind, where, what string) bool {
 	if n.Kind != kind {
 		p := d.src.At(n, "%s is %s, and this is %s", where, what, n.Kind)
 		p.Next = "write " + what + " here"
+		if kind == List && n.Kind == Map && strings.HasSuffix(where, ".environment") {
+			p.Next = `write a list of pairs here: [{name: NAME, value: "VALUE"}]`
+		}
 		d.addProblem(p)
 		return false
 	}

@@ -164,7 +164,16 @@ did you mean "image"?`,
 			file: "family: [web\n",
 			want: `f:1:9: malformed YAML: sequence end token ']' not found
    1 | family: [web
-     |         ^`,
+     |         ^
+next: check this line and the one after it: keys of one map begin in the same column, and text with a colon and a space is in quotes`,
+		},
+		{
+			name: "a tab",
+			file: "family: web\n  \tcpu: \"256\"\n",
+			want: `f:2:3: malformed YAML: the line is indented with a tab
+   2 |   	cpu: "256"
+     |   ^
+next: indent it with spaces`,
 		},
 		{
 			name:    "piped's template",

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -67,6 +68,18 @@ func Recognize(body *Node) (is string, by *Node) {
 		return "a task definition", by
 	}
 	return "a service definition", body.Find("serviceName")
+}
+
+// HomeOf returns which definition has a member of this name at its top, or "".
+func HomeOf(name string) string {
+	has := func(t reflect.Type) bool { return slices.Contains(memberNames(membersOf(t)), name) }
+	switch {
+	case has(reflect.TypeFor[awsecs.CreateServiceInput]()):
+		return "the service definition"
+	case has(reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]()):
+		return "the task definition"
+	}
+	return ""
 }
 
 // isMistaken adds the one problem of a file that is a definition of the other kind. It reports whether it is.

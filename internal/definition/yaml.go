@@ -32,7 +32,18 @@ func (s *Source) syntaxProblem(err error) *Problem {
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
 		pos := at.GetToken().Position
-		return s.Problem(pos.Line, pos.Column, "malformed YAML: %s", at.GetMessage())
+		for line := pos.Line; line <= min(pos.Line+1, len(s.lines)); line++ {
+			indent := len(s.lines[line-1]) - len(strings.TrimLeft(s.lines[line-1], " \t"))
+			if tab := strings.IndexByte(s.lines[line-1][:indent], '\t'); tab >= 0 {
+				p := s.Problem(line, tab+1, "malformed YAML: the line is indented with a tab")
+				p.Next = "indent it with spaces"
+				return p
+			}
+		}
+		p := s.Problem(pos.Line, pos.Column, "malformed YAML: %s", at.GetMessage())
+		p.Next = "check this line and the one after it: keys of one map begin in the same column, and text with a colon and a " +
+			"space is in quotes"
+		return p
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return s.Problem(1, 1, "malformed YAML: %s", line)

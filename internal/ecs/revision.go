@@ -125,10 +125,19 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 				next = "name a registered one: aws ecs list-task-definitions --family-prefix " + family
 			}
 		}
-		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
-			Next: next}
+		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err),
+			Err: explainUnregistered(sluice.Inner(err)), Next: next}
 	}
 	return &Tagged{out.TaskDefinition, out.Tags}, nil
+}
+
+// explainUnregistered adds to AWS's error what it means: AWS says only that it is unable to describe a task definition
+// which it does not have.
+func explainUnregistered(err error) error {
+	if strings.Contains(err.Error(), "Unable to describe task definition") {
+		return fmt.Errorf("no such task definition is registered: %w", err)
+	}
+	return err
 }
 
 // ReadActive reads a registered task definition, a family:revision or a family for its newest, as the request that

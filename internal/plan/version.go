@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+)
 
 // KeepsVersion reports whether the deployment changes neither the task definition nor the attributes of
 // the service: it sets the desired count or auto scaling, or replaces tasks by others of the same revision.
@@ -8,9 +12,15 @@ func (p *Plan) KeepsVersion() bool {
 	return p.From != "" && p.From == p.To && !p.Adopts() && !slices.ContainsFunc(p.Changes, Change.altersVersion)
 }
 
-// ReplacesTasks reports whether a deployment that keeps the version starts tasks in the place of others.
+// ReplacesTasks reports whether a deployment that keeps the version starts tasks in the place of others. One that changes
+// only the count does so if it creates a task set.
 func (p *Plan) ReplacesTasks() bool {
-	return len(p.Changes) == 0 || !slices.ContainsFunc(p.Changes, Change.isOfCount)
+	return len(p.Changes) == 0 || !slices.ContainsFunc(p.Changes, Change.isOfCount) ||
+		slices.ContainsFunc(p.Stages, Stage.createsTaskSet)
+}
+
+func (s Stage) createsTaskSet() bool {
+	return slices.ContainsFunc(s.Writes, func(w sluice.Write) bool { return w.Operation == "ecs:CreateTaskSet" })
 }
 
 // isOfCount reports whether the change is one of the number of tasks.

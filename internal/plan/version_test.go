@@ -1,6 +1,11 @@
 package plan
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-ecs/sluice"
+)
 
 // A deployment keeps the version if it changes only the number of tasks, or replaces tasks.
 func TestKeepsVersion(t *testing.T) {
@@ -11,6 +16,7 @@ func TestKeepsVersion(t *testing.T) {
 		keeps, replaces bool
 	}{
 		"scale":                   {"web:2", "web:2", []Change{count}, true, false},
+		"scale of a task set":     {"web:2", "web:2", []Change{count}, true, true},
 		"auto scaling":            {"web:2", "web:2", []Change{{Of: "auto scaling", Path: "minCapacity"}}, true, false},
 		"forced":                  {"web:2", "web:2", []Change{{Of: "service", Path: "forceNewDeployment"}}, true, true},
 		"restart":                 {"web:2", "web:2", []Change{{Of: "service", Path: "deployment"}}, true, true},
@@ -23,6 +29,9 @@ func TestKeepsVersion(t *testing.T) {
 		"scale beside a leftover": {"web:2", "web:2", []Change{{Of: LeftoverKind, Path: "weights"}, count}, true, false},
 	} {
 		p := &Plan{From: c.from, To: c.to, Changes: c.changes, Stages: []Stage{{Name: "ECS_SYNC"}}}
+		if strings.HasSuffix(name, " of a task set") {
+			p.Stages[0].Writes = []sluice.Write{{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}}
+		}
 		if p.KeepsVersion() != c.keeps || p.ReplacesTasks() != c.replaces {
 			t.Errorf("%s: keeps the version %t, replaces tasks %t", name, p.KeepsVersion(), p.ReplacesTasks())
 		}

@@ -14,6 +14,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/google/go-jsonnet"
+
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -119,11 +121,17 @@ func (e unsetError) Error() string {
 func next(err error) string {
 	var unset unsetError
 	var failed lookupError
+	var external jsonnet.RuntimeError
 	switch {
 	case errors.As(err, new(MemoryError)):
 		return "make the lists and the text that it builds smaller, above all those of std.makeArray and std.repeat"
 	case errors.As(err, &failed):
 		return failed.next
+	case errors.As(err, &external):
+		if name, found := strings.CutPrefix(withoutMark(external.Msg), "Undefined external variable: "); found {
+			return fmt.Sprintf("give it a value: --ext-str %s=VALUE, or --ext-code for a value that is not text", name)
+		}
+		return ""
 	case !errors.As(err, &unset):
 		return ""
 	case unset.function == "env":

@@ -113,6 +113,8 @@ func TestProblemsHaveTheirPlace(t *testing.T) {
 		{"a value called", "a.json", `{{ "a" | "b" }}`, "a.json:1:1", "non executable command in pipeline stage 2", ""},
 		{"broken Jsonnet", "a.jsonnet", "{\n  a: }", "a.jsonnet:2:6", "the Jsonnet is not valid: Unexpected: \"}\"", ""},
 		{"an unknown variable of Jsonnet", "a.jsonnet", "{\n  a: b}", "a.jsonnet:2:6", "Unknown variable: b", ""},
+		{"an external variable that is not given", "a.jsonnet", "{\n  a: std.extVar('B')}", "a.jsonnet:2:6",
+			"Undefined external variable: B", "give it a value: --ext-str B=VALUE"},
 		{"a missing variable in Jsonnet", "a.jsonnet", "{\n  a: std.native('must_env')('NONE')}", "a.jsonnet:2:6",
 			"must_env: the environment variable NONE is not set, or is empty", "set NONE, or put it"},
 		{"text for a name", "a.jsonnet", "std.native('env')(1, '2')", "a.jsonnet:1:1", "argument 1 is not text", ""},

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
@@ -134,6 +135,9 @@ func (r *rehearsalRun) selectScenarios() ([]catalogue.Scenario, error) {
 	for _, name := range strings.Split(r.faults, ",") {
 		i := slices.Index(names, strings.TrimSpace(name))
 		if i < 0 {
+			if near := definition.Nearest(name, names); near != "" {
+				return nil, wrong(fmt.Errorf("there is no scenario %q; did you mean %q?", name, near))
+			}
 			return nil, wrong(fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(names, ", ")))
 		}
 		chosen = append(chosen, all[i])

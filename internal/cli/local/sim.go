@@ -47,7 +47,7 @@ service in AWS, with all listener rules, with read calls only.`,
   sluice sim --speed 20                 time runs 20 times as fast
   curl 127.0.0.1:4566/_sluice/world     show its resources
   curl -d 'throttle ecs:CreateTaskSet times=1' 127.0.0.1:4566/_sluice/faults`,
-		Args: session.AtMost(0),
+		Args: session.AtMost(0, "name the folder of an application with --from, or a world file with --world"),
 		RunE: func(c *cobra.Command, _ []string) error { return p.runSim(c.Context(), o) },
 	}
 	f := c.Flags()

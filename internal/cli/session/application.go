@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	slashpath "path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,11 +58,20 @@ func (s *Session) ReadFiles(path string) (*appfile.Files, error) {
 		return nil, err
 	}
 	from.Open = s.openLookups
+	asked := map[string]bool{}
+	variable := from.Variables
+	from.Variables = func(name string) (string, bool) {
+		asked[name] = true
+		return variable(name)
+	}
 	providers, err := s.readProvidersFile()
 	if err != nil {
 		return nil, err
 	}
 	files, err := s.readInTime(at, from, providers)
+	if err == nil {
+		files.Application.Notes = append(files.Application.Notes, s.unusedVariables(asked)...)
+	}
 	if at.local {
 		return files, err
 	}
@@ -70,6 +81,25 @@ func (s *Session) ReadFiles(path string) (*appfile.Files, error) {
 		nameFiles(at.folder, files.Application)
 	}
 	return files, err
+}
+
+// unusedVariables returns a note for each variable of --set that no file asked for.
+func (s *Session) unusedVariables(asked map[string]bool) (notes []string) {
+	set, err := parseSet(s.Flags.files.set)
+	if err != nil {
+		return nil // the files were not read then
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if asked[name] {
+			continue
+		}
+		note := "no value of the files has the variable " + name + " of --set"
+		if near := definition.Nearest(name, slices.Sorted(maps.Keys(asked))); near != "" {
+			note += "; " + near + " may be meant"
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // defaultLoadLimit is [Env.LoadLimit] if that is zero.

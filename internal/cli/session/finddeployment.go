@@ -122,8 +122,9 @@ func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 // It mentions those of other endpoints.
 func noDeploymentError(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) error {
 	e := &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
-		Err:  fmt.Errorf("%w is in the journal %s", ErrNoDeployment, j.Path()),
-		Next: "run sluice deploy to create one, or select another journal with --state"}
+		Err: fmt.Errorf("%w is in the journal %s", ErrNoDeployment, j.Path()),
+		Next: "run sluice status " + f.Cluster + "/" + f.Service + ": it shows a deployment of another journal. Name that " +
+			"journal with --state, or begin a deployment with sluice deploy"}
 	at := *f.At
 	f.At, f.Limit = nil, 1
 	others, err := j.Deployments(ctx, f)

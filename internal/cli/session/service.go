@@ -90,10 +90,17 @@ func (s *Session) adviseMissing(path string, err error) error {
 		return err
 	}
 	advised := *problem
-	if near := s.nearFolder(path); near != "" {
+	near, names := s.nearFolder(path), s.recordedServices(path)
+	cluster, name, _ := strings.Cut(path, "/")
+	switch {
+	case near != "":
 		advised.Next = "name the folder " + near
-	} else if names := s.recordedServices(path); len(names) > 0 {
+	case len(names) > 0:
 		advised.Next = "name the service as CLUSTER/SERVICE: " + strings.Join(names, ", ")
+	case serviceName.MatchString(path):
+		advised.Next = "name the application's folder, or write its files: sluice init --cluster " + cluster + " --service " + name
+	case serviceName.MatchString("x/" + path):
+		advised.Next = "name the application's folder; status, history, logs, wait and rollback also take CLUSTER/" + path
 	}
 	return &advised
 }

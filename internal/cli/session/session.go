@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -157,14 +158,22 @@ func ExitWith(n int) error {
 	return ExitStatus(n)
 }
 
-// AtMost returns a check that refuses more than n arguments.
-func AtMost(n int) cobra.PositionalArgs {
+// AtMost returns a check that refuses more than n arguments. instead is what to do then; by default, to read the help.
+func AtMost(n int, instead ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {
 			return nil
 		}
-		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, but %d were given",
-			sluice.Plural(n, "argument"), len(args)),
-			Next: "run " + c.CommandPath() + " --help"}
+		given := fmt.Sprintf("%d were given", len(args))
+		count := sluice.Plural(n, "argument")
+		if n == 0 {
+			count, given = "no arguments", strings.Join(args, " ")+" was given"
+		}
+		next := "run " + c.CommandPath() + " --help"
+		if len(instead) > 0 {
+			next = instead[0]
+		}
+		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, but %s", count, given),
+			Next: next}
 	}
 }

@@ -41,7 +41,7 @@ container reaches, to this machine until Ctrl-C.`,
   sluice exec prod/web
   sluice exec --id 0123abcd --container web --command 'ls -l'
   sluice exec --port-forward --port 80 --local-port 8080`,
-		Args: session.AtMost(1),
+		Args: session.AtMost(1, "give the command in quotes: --command 'ls -l'"),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.Path(c, args)
 			if err != nil {
