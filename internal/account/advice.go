@@ -28,8 +28,11 @@ func (g gate) adviceFor(r request, f fault) string {
 	if denied := deniedIn(f.err); denied != nil {
 		return denied.advice(r)
 	}
-	if code == "ServiceNotActive" {
+	switch {
+	case code == "ServiceNotActive":
 		return deletedServiceAdvice(r)
+	case strings.Contains(f.err.Error(), "does not have an associated load balancer"):
+		return "let a listener or a rule forward to that target group: aws elbv2 modify-listener or modify-rule"
 	}
 	switch f.errorKind() {
 	case sluice.NotFound:
@@ -70,6 +73,7 @@ func refusedAdvice(code string) string {
 type denial struct {
 	identity, action, resource string // ARNs as AWS names them; identity and resource may be empty
 	explicit                   bool   // a policy denies the action: an allow does not help
+	ofResource                 bool   // the policy of the resource, such as that of a key, does not allow the action
 }
 
 var deniedPattern = regexp.MustCompile(
@@ -86,7 +90,8 @@ func deniedIn(err error) *denial {
 		return nil
 	}
 	return &denial{identity: m[1], action: m[2], resource: strings.TrimRight(m[3], ".,;"),
-		explicit: strings.Contains(api.ErrorMessage(), "explicit deny")}
+		explicit:   strings.Contains(api.ErrorMessage(), "explicit deny"),
+		ofResource: strings.Contains(api.ErrorMessage(), "no resource-based policy allows")}
 }
 
 // advice returns what to allow, to which identity. The same roles are passed by different operations to the services
@@ -99,6 +104,8 @@ func (d *denial) advice(r request) string {
 	switch {
 	case d.explicit:
 		return "change the policy that explicitly denies " + d.permission(r) + " to " + to
+	case d.ofResource && d.resource != "":
+		return "allow " + d.action + " to " + to + " in the policy of " + shortARN(d.resource) + " itself"
 	case strings.HasPrefix(d.action, "sts:"), strings.HasPrefix(d.action, "kms:"): // no plan knows it
 		return "allow " + d.permission(r) + " in the IAM policy of " + to
 	}

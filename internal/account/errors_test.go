@@ -206,6 +206,10 @@ func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
 		"User: arn:aws:sts::123456789012:assumed-role/deployer/1 is not authorized to perform: kms:Decrypt on resource: " +
 			"arn:aws:kms:us-east-1:123456789012:key/1": "allow kms:Decrypt on key/1 in the IAM policy of " +
 			"assumed-role/deployer/1",
+		user + "kms:Decrypt on resource: arn:aws:kms:us-east-1:123456789012:key/1 because no resource-based policy allows the " +
+			"kms:Decrypt action": "allow kms:Decrypt to user/ci in the policy of key/1 itself",
+		"The target group with targetGroupArn x does not have an associated load balancer.": "let a listener or a rule forward to " +
+			"that target group: aws elbv2 modify-listener or modify-rule",
 		user + "ecs:CreateService on resource: * with an explicit deny in a service control policy": "change the policy that " +
 			"explicitly denies ecs:CreateService to user/ci",
 		"The caller is not authorized to perform: elasticloadbalancing:DescribeTargetGroups": "allow " +

@@ -165,7 +165,7 @@ did you mean "image"?`,
 			want: `f:1:9: malformed YAML: sequence end token ']' not found
    1 | family: [web
      |         ^
-next: check this line and the one after it: keys of one map begin in the same column, and text with a colon and a space is in quotes`,
+next: check this line and the next one: keys of one map begin in the same column; text with ": " is in quotes`,
 		},
 		{
 			name: "a tab",
@@ -173,7 +173,7 @@ next: check this line and the one after it: keys of one map begin in the same co
 			want: `f:2:3: malformed YAML: the line is indented with a tab
    2 |   	cpu: "256"
      |   ^
-next: indent it with spaces`,
+next: use spaces in place of the tab`,
 		},
 		{
 			name:    "piped's template",

@@ -36,13 +36,12 @@ func (s *Source) syntaxProblem(err error) *Problem {
 			indent := len(s.lines[line-1]) - len(strings.TrimLeft(s.lines[line-1], " \t"))
 			if tab := strings.IndexByte(s.lines[line-1][:indent], '\t'); tab >= 0 {
 				p := s.Problem(line, tab+1, "malformed YAML: the line is indented with a tab")
-				p.Next = "indent it with spaces"
+				p.Next = "use spaces in place of the tab"
 				return p
 			}
 		}
 		p := s.Problem(pos.Line, pos.Column, "malformed YAML: %s", at.GetMessage())
-		p.Next = "check this line and the one after it: keys of one map begin in the same column, and text with a colon and a " +
-			"space is in quotes"
+		p.Next = "check this line and the next one: keys of one map begin in the same column; text with \": \" is in quotes"
 		return p
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")

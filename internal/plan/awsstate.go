@@ -140,6 +140,9 @@ func (l AWSState) IsFirstDeployment() bool {
 	return l.Service == nil || l.ServiceStatus() != "ACTIVE" || l.PrimarySet() == nil && l.Definition == nil
 }
 
+// IsNewService reports whether a deployment creates the service.
+func (l AWSState) IsNewService() bool { return l.Service == nil || l.ServiceStatus() == "INACTIVE" }
+
 func (l AWSState) ServiceStatus() string {
 	if l.Service == nil || l.Service.Status == nil {
 		return ""

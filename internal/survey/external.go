@@ -66,6 +66,12 @@ func AddRequests(ctx context.Context, a *account.Account, c clock.Clock, app *ap
 // of its canary service. Two reads must show a target: tasks start and stop, and AWS's answers lag.
 func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	groups []groupTargets, live *plan.AWSState) error {
+	if live.IsNewService() && len(groups) == 0 { // it has no tasks yet, and the reads are optional
+		if live.Foreign = otherTargets(joinedGroups(ctx, a, app), nil); len(live.Foreign) > 0 {
+			surveyOwners(ctx, a, app, live)
+		}
+		return nil
+	}
 	found, err := findOtherTargets(ctx, a, app, groups)
 	if err != nil || len(found) == 0 {
 		return err
@@ -84,6 +90,30 @@ func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, 
 		surveyOwners(ctx, a, app, live)
 	}
 	return err
+}
+
+// joinedGroups returns the groups of the service definition, with their targets, in which a new service would get requests
+// beside others; none without permission for the reads.
+func joinedGroups(ctx context.Context, a *account.Account, app *appfile.Application) []groupTargets {
+	var arns []string
+	for _, lb := range app.Service.Input.LoadBalancers {
+		if lb.TargetGroupArn != nil {
+			arns = append(arns, *lb.TargetGroupArn)
+		}
+	}
+	if len(arns) == 0 {
+		return nil
+	}
+	ctx = account.WithOptionalReads(ctx)
+	places, err := alb.FindGroups(ctx, a.ELB(), arns...)
+	if err != nil {
+		return nil
+	}
+	groups, err := readGroups(ctx, a, places)
+	if err != nil {
+		return nil
+	}
+	return groups
 }
 
 // surveyOwners finds the tasks of the cluster to which targets of others belong. Without the reads, the owners stay

@@ -64,6 +64,10 @@ func TestTyposInNamesAreTold(t *testing.T) {
 	}
 	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
 		b.app.Service.Input.ServiceName = aws.String("wbe")
+		_, err := b.planned()
+		b.wantError("rolling", err, "service wbe does not exist (the cluster has web), but its target groups have targets: ",
+			" of service web", "next: correct serviceName")
+		b.app.OnOtherTargets = sluice.AllowTargets
 		p, err := b.planned()
 		check(t, err)
 		if text := strings.Join(p.Warnings, "\n"); !strings.Contains(text, "the cluster has a service web: if you mean that one") {

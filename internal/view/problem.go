@@ -60,10 +60,11 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	return all
 }
 
-// canServe returns the names of the groups of the service with healthy targets, of serving if that names any.
+// canServe returns the names of the groups of the service with targets that are healthy, or that no rule reaches, of
+// serving if that names any.
 func (t Traffic) canServe(serving []string) (names []string) {
 	for _, g := range t.Groups {
-		if g.Healthy > 0 && (len(serving) == 0 || slices.Contains(serving, g.ARN)) {
+		if g.Healthy+g.Unused > 0 && (len(serving) == 0 || slices.Contains(serving, g.ARN)) {
 			names = append(names, sluice.TargetGroupName(g.ARN))
 		}
 	}
@@ -195,9 +196,9 @@ func (t Traffic) namesOwn(r Route) bool {
 	return slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { _, ok := t.group(s.Group); return ok })
 }
 
-// Repairable returns the problems that a change of weights mends: another group of the service can serve.
+// Repairable returns the problems that a change of the rule mends: another group of the service can serve.
 func (t Traffic) Repairable() []Problem {
-	if !t.AnyCanServe() {
+	if !t.mayServe() {
 		return nil
 	}
 	return t.Problems(Traffic{})
@@ -240,6 +241,25 @@ func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.S
 	}
 	out[best].Weight = min(out[best].Weight+lost, greatestWeight)
 	return out, true
+}
+
+// Rerouted returns the weights of a rule that forwards only to groups of the service that cannot serve, with all requests
+// for a group that the rule does not name and that has tasks. ok is false for another rule, or without such a group.
+func (t Traffic) Rerouted(forward []sluice.Share) (out []sluice.Share, ok bool) {
+	for _, s := range forward {
+		g, own := t.group(s.Group)
+		if !own || g.Healthy > 0 || !g.Read && !g.Deleted {
+			return forward, false
+		}
+		if !g.Deleted {
+			out = append(out, sluice.Share{Group: s.Group})
+		}
+	}
+	i := slices.IndexFunc(t.Groups, func(g Group) bool { return g.Unused > 0 })
+	if i < 0 || len(forward) == 0 {
+		return forward, false
+	}
+	return append(out, sluice.Share{Group: t.Groups[i].ARN, Weight: 100}), true
 }
 
 // better reports whether the weight should go to a rather than to b.

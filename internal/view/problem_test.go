@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,37 @@ func TestRepaired(t *testing.T) {
 				if got[i] != w {
 					t.Errorf("%v, want %v", got, c.want)
 				}
+			}
+		})
+	}
+}
+
+// A rule that forwards only to groups of the service that cannot serve is sent to the group with tasks that it does not
+// name. Their health is not known, because no rule names the group.
+func TestRerouted(t *testing.T) {
+	for name, c := range map[string]struct {
+		unused  int
+		forward []sluice.Share
+		want    []sluice.Share // nil: the rule stays
+	}{
+		"to the empty group":                   {2, []sluice.Share{to(green, 100)}, []sluice.Share{to(green, 0), to(blue, 100)}},
+		"no group has tasks":                   {0, []sluice.Share{to(green, 100)}, nil},
+		"another service has a part":           {2, []sluice.Share{to(green, 50), to(others, 50)}, nil},
+		"it does not forward":                  {2, nil, nil},
+		"a group that was not read may serve":  {2, []sluice.Share{to("arn:…:targetgroup/unread/5", 100)}, nil},
+		"the group of the rule has targets":    {2, []sluice.Share{to("arn:…:targetgroup/serving/6", 100)}, nil},
+		"the group of the rule does not exist": {2, []sluice.Share{to("arn:…:targetgroup/gone/7", 100)}, []sluice.Share{to(blue, 100)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := Traffic{SentAt: time.Unix(1, 0)}
+			for _, g := range []Group{{ARN: blue, Read: true, Unused: c.unused, Targets: c.unused}, {ARN: green, Read: true},
+				{ARN: "arn:…:targetgroup/unread/5"}, {ARN: "arn:…:targetgroup/serving/6", Read: true, Healthy: 1},
+				{ARN: "arn:…:targetgroup/gone/7", Deleted: true}} {
+				now.AddGroup(g)
+			}
+			got, ok := now.Rerouted(c.forward)
+			if ok != (c.want != nil) || ok && !slices.Equal(got, c.want) {
+				t.Errorf("rerouted %t: %v, want %v", ok, got, c.want)
 			}
 		})
 	}

@@ -68,6 +68,8 @@ type Group struct {
 	Targets int    `json:"targets"` // without draining ones
 	// Unhealthy counts targets whose health checks fail. Those that just started are not among them.
 	Unhealthy int `json:"unhealthy,omitempty"`
+	// Unused counts targets that no health check reads, because no rule names the group. Their tasks may serve.
+	Unused int `json:"unused,omitempty"`
 	// Draining counts targets that were deregistered. The nodes of a Network Load Balancer may still send them requests.
 	Draining int `json:"draining,omitempty"`
 }
@@ -142,6 +144,11 @@ func (t Traffic) isDead(arn string) bool {
 // AnyCanServe reports whether any group of the service has a healthy target.
 func (t Traffic) AnyCanServe() bool {
 	return slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Healthy > 0 })
+}
+
+// mayServe reports whether any group of the service has a healthy target, or one that no rule can reach now.
+func (t Traffic) mayServe() bool {
+	return t.AnyCanServe() || slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Unused > 0 })
 }
 
 // weight returns the weight that a rule gives to groups of the service, and to all groups.

@@ -122,6 +122,8 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	switch gone, err := isFormerDeregistered(ctx, t); {
 	case err != nil:
 		return err
+	case t.Deployment.Outcome == sluice.Succeeded && t.Plan.From == "" && t.Plan.Mode().HasService():
+		return errNoFormer(t.Deployment.ID)
 	case gone && t.Plan.Mode().OthersDeploy():
 		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, t.Plan.From)
 	case gone && !r.hasNoFiles():
@@ -164,20 +166,24 @@ func rollbackPlan(t *session.Opened, replaced string) *plan.Plan {
 	return &back
 }
 
+// errNoFormer is the error of a rollback to nothing: the deployment created the service.
+func errNoFormer(id string) error {
+	return &sluice.Error{Op: "roll the deployment back", Resource: id, Err: errors.New("no revision served before it"),
+		Next: "run sluice deploy with the files of a version that works"}
+}
+
 // redeployFormer deploys the revision before the target again. An operation has replaced the task set of
 // the target since, so that its rollback would not find it, or the revision was deregistered.
 func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) error {
 	_, number, _ := strings.Cut(t.Plan.From, ":")
 	n, err := strconv.Atoi(number)
-	refuse := func(why, next string) error {
-		return &sluice.Error{Op: "roll the deployment back", Resource: t.Deployment.ID, Err: errors.New(why), Next: next}
-	}
 	switch {
 	case err != nil:
-		return refuse("no revision served before it", "run sluice deploy with the files of a version that works")
+		return errNoFormer(t.Deployment.ID)
 	case r.hasNoFiles():
-		return refuse("sluice needs the application's files to create a task set of "+t.Plan.From+" again",
-			"run sluice rollback in the application's folder")
+		return &sluice.Error{Op: "roll the deployment back", Resource: t.Deployment.ID,
+			Err:  errors.New("sluice needs the application's files to create a task set of " + t.Plan.From + " again"),
+			Next: "run sluice rollback in the application's folder"}
 	}
 	flags := planFlags{operates: true, definitions: survey.LiveDefinitions{Revision: n, Copy: true, Service: true}}
 	flags.QuickSync = true

@@ -37,9 +37,13 @@ func getsRequests(l plan.AWSState, app *appfile.Application, set sluice.TaskSet)
 }
 
 // refuseExternal rejects a deployment if external task sets or targets get requests from the
-// application's groups, unless its file allows them.
+// application's groups, unless its file allows them. A deployment without variants is rejected only if it creates a service
+// in groups with tasks of others: its name may be a typo.
 func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) error {
-	if !Of(app).HasVariants() || o.Only || app.OnOtherTargets == sluice.AllowTargets {
+	if o.Only || app.OnOtherTargets == sluice.AllowTargets {
+		return nil
+	}
+	if !Of(app).HasVariants() && !joinsAnother(app, live) {
 		return nil
 	}
 	const allow = "onOtherTargets: allow in the application file to deploy next to it"
@@ -58,7 +62,7 @@ func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) err
 		return nil
 	}
 	why := "targets that are not tasks of the service get requests from its target groups: "
-	if isNewService(live) {
+	if live.IsNewService() {
 		_, service := ServiceNames(app)
 		why = fmt.Sprintf("service %s does not exist%s, but its target groups have targets: ", service, existingText(live))
 	}
@@ -66,14 +70,22 @@ func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) err
 	for _, t := range live.Foreign {
 		all = append(all, t.String())
 	}
-	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
+	return &sluice.Error{Op: "plan", Resource: groupARN(live.Foreign[0], app), Kind: sluice.Conflict,
 		Err: errors.New(why + strings.Join(all, ", ")), Next: foreignAdvice(app, live, allow)}
+}
+
+// joinsAnother reports whether the deployment creates a service in target groups that have tasks of another one.
+func joinsAnother(app *appfile.Application, live plan.AWSState) bool {
+	_, service := ServiceNames(app)
+	return live.IsNewService() && slices.ContainsFunc(live.Foreign, func(t plan.ExternalTarget) bool {
+		return t.IsTask() && t.Owner != "service "+service // the former one of this name may still run tasks
+	})
 }
 
 // foreignAdvice returns what to do about targets of others. It prints a command that removes a target from the load
 // balancer only if the service of the files exists and no task of the cluster has the address.
 func foreignAdvice(app *appfile.Application, live plan.AWSState, allow string) string {
-	if isNewService(live) {
+	if live.IsNewService() {
 		return "correct serviceName, or give the new service a target group without targets. Or set " + allow
 	}
 	ownGroup := "give the application a target group of its own. Or set " + allow
@@ -88,11 +100,6 @@ func foreignAdvice(app *appfile.Application, live plan.AWSState, allow string) s
 	}
 	return "deregister them: aws elbv2 deregister-targets --target-group-arn " + groupARN(live.Foreign[0], app) +
 		" --targets Id=" + live.Foreign[0].ID + ". Or set " + allow
-}
-
-// isNewService reports whether the deployment creates the service.
-func isNewService(live plan.AWSState) bool {
-	return live.Service == nil || live.ServiceStatus() == "INACTIVE"
 }
 
 // existingText names the services that the cluster has.
@@ -110,7 +117,7 @@ func existingText(live plan.AWSState) string {
 
 // warnNewService warns if the deployment creates a service whose name is nearly that of an existing one.
 func warnNewService(p *plan.Plan, live plan.AWSState) {
-	if near := definition.Nearest(p.Service, live.Services); isNewService(live) && near != "" {
+	if near := definition.Nearest(p.Service, live.Services); live.IsNewService() && near != "" {
 		addWarning(p, "service %s does not exist, and the deployment creates it; the cluster has a service %s: if you mean "+
 			"that one, correct serviceName", p.Service, near)
 	}
@@ -118,10 +125,13 @@ func warnNewService(p *plan.Plan, live plan.AWSState) {
 
 // groupARN returns the ARN of the target's group.
 func groupARN(t plan.ExternalTarget, app *appfile.Application) string {
-	if app.Canary != nil && sluice.TargetGroupName(app.Canary.ARN) == t.Group {
+	switch {
+	case app.Canary != nil && sluice.TargetGroupName(app.Canary.ARN) == t.Group:
 		return app.Canary.ARN
+	case app.Primary != nil:
+		return app.Primary.ARN
 	}
-	return app.Primary.ARN
+	return t.Group
 }
 
 // requestSource names the origin of the requests of a task set, for people.

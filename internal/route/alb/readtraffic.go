@@ -201,6 +201,10 @@ func countTargets(arn string, targets []sluice.Target) view.Group {
 			g.Healthy++
 		case "unhealthy":
 			g.Unhealthy++
+		case "unused":
+			if t.Reason == "Target.NotInUse" {
+				g.Unused++
+			}
 		}
 	}
 	return g
@@ -265,7 +269,11 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 		if n < 0 {
 			continue
 		}
-		if to, ok := t.Repaired(rules[n].Forward, prefer); ok {
+		to, ok := t.Repaired(rules[n].Forward, prefer)
+		if !ok {
+			to, ok = t.Rerouted(rules[n].Forward)
+		}
+		if ok {
 			t.Routes[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
 		}
 	}
