@@ -39,6 +39,7 @@ type Judgement struct {
 	Failures int    `json:"failures,omitempty"` // failed looks
 	Limit    int    `json:"limit,omitempty"`    // failed looks that are tolerated
 	Empty    int    `json:"empty,omitempty"`    // looks without values
+	Lacking  string `json:"lacking,omitempty"`  // why the last look without values has none
 	Problems int    `json:"problems,omitempty"` // looks without an answer
 	Silent   bool   `json:"silent,omitempty"`   // too many looks in a row have no answer: onError decides
 	Reason   string `json:"reason,omitempty"`   // of a bad verdict, of Silent, or why the gate has no evidence

@@ -12,6 +12,7 @@ type Judged struct {
 	Empty    int    `json:"empty,omitempty"`   // looks without values
 	First    bool   `json:"first,omitempty"`   // there is no previous deployment
 	Failure  string `json:"failure,omitempty"` // of the last failed look
+	Lacking  string `json:"lacking,omitempty"` // why the last look without values has none
 }
 
 // judgeLook adds one look.
@@ -20,6 +21,10 @@ func (g Gate) judgeLook(s *Judged, l Look) *Judged {
 	failure, empty := g.judgeValues(l)
 	if empty {
 		s.Empty++
+		s.Lacking = "the answer has no series"
+		if hasNaN(l) {
+			s.Lacking = notANumber
+		}
 	}
 	if failure != "" {
 		return s.addFailure(failure)
@@ -35,12 +40,11 @@ func (s *Judged) addFailure(why string) *Judged {
 
 // judgeValues says why a look fails, and whether it had no values.
 func (g Gate) judgeValues(l Look) (failure string, empty bool) {
-	isNaN := slices.ContainsFunc(slices.Concat(l.Canary, l.Control), math.IsNaN)
 	switch {
-	case g.PipeCD && isNaN && g.SkipOnNoData:
+	case g.PipeCD && hasNaN(l) && g.SkipOnNoData:
 		return "", true
-	case g.PipeCD && isNaN:
-		return "no values: the query is not a number (NaN)", true
+	case g.PipeCD && hasNaN(l):
+		return "no values: " + notANumber, true
 	}
 	switch g.Strategy {
 	case Checked:
@@ -52,6 +56,10 @@ func (g Gate) judgeValues(l Look) (failure string, empty bool) {
 	}
 	return fmt.Sprintf("the strategy %q is unknown", g.Strategy), false
 }
+
+const notANumber = "the query is not a number (NaN)"
+
+func hasNaN(l Look) bool { return slices.ContainsFunc(slices.Concat(l.Canary, l.Control), math.IsNaN) }
 
 func failureOfCheck(c Check) string {
 	switch {
@@ -80,7 +88,7 @@ func (g Gate) failureOfRange(values []float64) string {
 // looks are those that were answered, all also those without an answer that fail.
 func (g Gate) judgeLooks(s *Judged, looks, all int) Judgement {
 	j := Judgement{Verdict: Undecided, Strategy: g.Strategy, Failures: s.Failures, Limit: g.FailureLimit, Empty: s.Empty,
-		HasValues: looks > s.Empty}
+		HasValues: looks > s.Empty, Lacking: s.Lacking}
 	switch {
 	case s.First:
 		j.Verdict = Good

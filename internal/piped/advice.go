@@ -37,7 +37,7 @@ var rewordings = compileRewordings([][2]string{
 	{`use sluice run, or set`, `set`},
 
 	// pauses of ECS
-	{`(hook \S+ awaits an answer)`, `$1 (APPROVE continues the deployment)`},
+	{`(hook \S+ awaits an answer) by sluice continue`, `$1 (APPROVE continues the deployment)`},
 
 	// other deployments
 	{`^run sluice status to see the other deployment; .*`, `wait for the other deployment to end, then deploy again`},

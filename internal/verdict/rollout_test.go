@@ -264,7 +264,7 @@ func TestAHookThatWaits(t *testing.T) {
 	v := watchIt(t, Wanted{Deadline: time.Minute}, at{0, s, []Record{r}, nil, nil}, at{600, s, []Record{r}, nil, nil})
 	end(t, v, "", "")
 	for _, want := range []string{"POST_SCALE_UP with 10% of the traffic",
-		"hook ecs-pause-1 awaits an answer until 2030-01-01 10:00:00Z"} {
+		"hook ecs-pause-1 awaits an answer by sluice continue until 2030-01-01 10:00:00Z"} {
 		if !strings.Contains(v.Detail, want) {
 			t.Errorf("%q misses %q", v.Detail, want)
 		}

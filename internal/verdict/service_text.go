@@ -228,7 +228,7 @@ func (rec *Record) progressTexts() []string {
 		parts = append(parts, stage)
 	}
 	if h := rec.awaitedHook(); h != nil {
-		text := "hook " + h.ID + " awaits an answer"
+		text := "hook " + h.ID + " awaits an answer by sluice continue"
 		if !h.ExpiresAt.IsZero() {
 			text += " until " + h.ExpiresAt.UTC().Format("2006-01-02 15:04:05Z")
 			if h.Then != "" {

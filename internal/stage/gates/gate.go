@@ -180,6 +180,8 @@ func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead
 		ev.Detail = j.Reason
 	case g.ComparesWithEarlier() && g.Earlier.IsZero():
 		ev.Detail = "no earlier deployment is known to compare with"
+	case j.Lacking != "" && !j.HasValues:
+		ev.Detail = "no values: " + j.Lacking
 	default:
 		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(ev.Readings, "reading"))
 	}

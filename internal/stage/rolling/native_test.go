@@ -119,7 +119,7 @@ func TestStrategyOfECSIsAskedForOnceAndFollowedThroughItsHooks(t *testing.T) {
 				if took := b.Clock.Now().Sub(before); !s.passed || took < hookFor {
 					t.Errorf("it ended after %s, before the hook was answered", took)
 				}
-				if log := b.EventLog(); strings.Count(log, "hook ecs-pause-1 awaits an answer until") == 0 {
+				if log := b.EventLog(); strings.Count(log, "hook ecs-pause-1 awaits an answer by sluice continue until") == 0 {
 					t.Errorf("nobody was told of the hook\n%s", log)
 				}
 				b.ExpectNoneLost()
