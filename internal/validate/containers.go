@@ -176,7 +176,7 @@ func (c *checker) checkPortRange(n *definition.Node, p ecstypes.PortMapping) {
 	}
 }
 
-// checkLogOptions refuses the driver awslogs without its required options. AWS refuses it as "Log
+// checkLogOptions refuses the driver awslogs without its required options, or with a placeholder for one. AWS refuses it as "Log
 // driver awslogs requires options".
 func (c *checker) checkLogOptions(k container) {
 	l := k.LogConfiguration
@@ -187,6 +187,8 @@ func (c *checker) checkLogOptions(k container) {
 		if l.Options[option] == "" {
 			c.addProblem(k.node.Find("logConfiguration"), "add "+option+" to its options",
 				"the log driver awslogs of container %s has no option %s", k.name(), option)
+		} else if n := k.node.Find("logConfiguration").Find("options").Get(option); n != nil {
+			c.refuseTemplate(n, "containerDefinitions[].logConfiguration.options."+option)
 		}
 	}
 }

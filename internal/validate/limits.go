@@ -81,9 +81,11 @@ func (r textRule) accepts(text string) bool {
 }
 
 var (
-	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	portPattern   = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]*$`)
-	imagePattern  = regexp.MustCompile(`^[^\s{}$"'\\]+$`)
+	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	portPattern = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]*$`)
+	// imagePattern is a host, a repository in lower case (Open Container Initiative, Distribution Specification), and a tag
+	// or a digest.
+	imagePattern  = regexp.MustCompile(`^(?:[^\s{}$"'\\%/]+/)?[^\s{}$"'\\%A-Z:@]+(?:[:@][^\s{}$"'\\]+)?$`)
 	numberPattern = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
 )
 
@@ -101,7 +103,7 @@ var textRules = [...]textRule{
 	{"containerDefinitions[].name", namePattern, 255, nameForm, nameNext},
 	{"volumes[].name", namePattern, 255, nameForm, nameNext},
 	{"volumeConfigurations[].name", namePattern, 255, nameForm, nameNext},
-	{"containerDefinitions[].image", imagePattern, 512, "is the name of an image",
+	{"containerDefinitions[].image", imagePattern, 512, "is the name of an image, with a repository in lower case",
 		"write the image as repository:tag or repository@digest"},
 	{"containerDefinitions[].portMappings[].name", portPattern, 64, portForm, portNext},
 	{"containerDefinitions[].portMappings[].containerPortRange", numberPattern, 11,

@@ -186,3 +186,25 @@ func TestTaskDefinitionOfAServiceOnFargate(t *testing.T) {
 		}
 	}
 }
+
+// Texts that no registry can have as an image are placeholders that nothing replaced.
+func TestImages(t *testing.T) {
+	for image, isRefused := range map[string]bool{
+		"web": false, "web:V1": false, "team/web:v1": false, "registry.example.com:5000/team/web:v1": false,
+		"123456789012.dkr.ecr.us-east-1.amazonaws.com/web@sha256:" + strings.Repeat("a", 64): false,
+		"sim/web:v2?healthy-after=90s": false, "host:./serve": false,
+		"__IMAGE__": true, "IMAGE_PLACEHOLDER": true, "%IMAGE%": true, "team/Web:v1": true, "$IMAGE": true, "<IMAGE1_NAME>": true,
+		"team/web:<TAG>": true, "web v1": true,
+	} {
+		_, err := LoadTask("t", []byte("family: web\ncontainerDefinitions: [{name: web, image: '"+image+"', memory: 512}]\n"), nil)
+		if (err != nil) != isRefused {
+			t.Errorf("%s: %v", image, err)
+		}
+	}
+	_, err := LoadTask("t", []byte("family: web\ncontainerDefinitions:\n- name: web\n  image: web\n  memory: 512\n"+
+		"  logConfiguration: {logDriver: awslogs, options: {awslogs-group: <LOG>, awslogs-region: us-east-1, awslogs-stream-prefix: '{{.Name}}'}}\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "awslogs-group is a template that was not rendered") ||
+		strings.Count(err.Error(), "is a template") != 1 {
+		t.Errorf("a log group in angle brackets: %v", err)
+	}
+}
