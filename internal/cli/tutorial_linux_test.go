@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -155,22 +156,22 @@ var killedTable = regexp.MustCompile(`(?m)^prod/web .*\n(?: .*\n)+Killed`)
 // killLater lets the process of env end killedAfter from now, at its next call of AWS: it reaches nothing and
 // prints nothing from then on. Its journal, as the kill left it, is copied to journals.
 func killLater(t *testing.T, env *session.Env, journals string, interrupt context.CancelFunc) {
-	began, killed, send := env.Clock.Now(), false, env.HTTPClient
+	began, send := env.Clock.Now(), env.HTTPClient
+	var isKilled atomic.Bool
 	terminal, stateDir, now := env.Out, env.StateDir, env.Clock.Now
 	env.HTTPClient = sender(func(r *http.Request) (*http.Response, error) {
-		if !killed && now().Sub(began) >= killedAfter {
-			killed = true
+		if now().Sub(began) >= killedAfter && isKilled.CompareAndSwap(false, true) {
 			fail(t, os.CopyFS(journals, os.DirFS(stateDir)))
 			fmt.Fprintln(terminal, "Killed")
 			interrupt()
 		}
-		if killed {
+		if isKilled.Load() {
 			return nil, context.Canceled
 		}
 		return send.Do(r)
 	})
 	env.Err = writer(func(data []byte) (int, error) {
-		if killed {
+		if isKilled.Load() {
 			return len(data), nil
 		}
 		return terminal.Write(data)
