@@ -49,9 +49,6 @@ type local struct {
 	at *awssim.Listening
 }
 
-// speed is how much faster than the machine's time runs in scripts.
-const speed = 20
-
 // sim starts a local AWS with a world file, and sets what sluice needs to reach
 // it. Knobs change the world; "fast" is an AWS that takes no time to start and
 // stop tasks.
