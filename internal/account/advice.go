@@ -32,7 +32,7 @@ func (g gate) adviceFor(r request, f fault) string {
 	case code == "ServiceNotActive":
 		return deletedServiceAdvice(r)
 	case strings.Contains(f.err.Error(), "does not have an associated load balancer"):
-		return "let a listener or a rule forward to that target group: aws elbv2 modify-listener or modify-rule"
+		return "add a listener or a rule that forwards to that target group"
 	}
 	switch f.errorKind() {
 	case sluice.NotFound:

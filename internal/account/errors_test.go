@@ -208,8 +208,8 @@ func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
 			"assumed-role/deployer/1",
 		user + "kms:Decrypt on resource: arn:aws:kms:us-east-1:123456789012:key/1 because no resource-based policy allows the " +
 			"kms:Decrypt action": "allow kms:Decrypt to user/ci in the policy of key/1 itself",
-		"The target group with targetGroupArn x does not have an associated load balancer.": "let a listener or a rule forward to " +
-			"that target group: aws elbv2 modify-listener or modify-rule",
+		"The target group with targetGroupArn x does not have an associated load balancer.": "add a listener or a rule that forwards to " +
+			"that target group",
 		user + "ecs:CreateService on resource: * with an explicit deny in a service control policy": "change the policy that " +
 			"explicitly denies ecs:CreateService to user/ci",
 		"The caller is not authorized to perform: elasticloadbalancing:DescribeTargetGroups": "allow " +

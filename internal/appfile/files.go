@@ -113,6 +113,28 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 	}
 }
 
+// nearFile returns the file of the same folder whose name was probably meant, as the application file has to name it, or "".
+func (l *loader) nearFile(at *definition.Node, file string) string {
+	if l.root != nil || at == nil {
+		return ""
+	}
+	entries, err := fs.ReadDir(l.fsys, path.Dir(file))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() != path.Base(l.app.File) {
+			names = append(names, e.Name())
+		}
+	}
+	near := definition.Nearest(path.Base(file), names)
+	if near == "" {
+		return ""
+	}
+	return path.Join(path.Dir(at.Text), near)
+}
+
 // readNamed reads a file that the application file names, and evaluates it if the format says so. It
 // reports a problem at the key that names the file, and returns no text.
 func (l *loader) readNamed(at *definition.Node, name, what string) (file string, text *evaluatedText) {
@@ -125,7 +147,9 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (file string,
 		return "", nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		l.addProblem(l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file))
+		p := l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file)
+		p.Meant = l.nearFile(at, file)
+		l.addProblem(p)
 		return "", nil
 	}
 	if err != nil {

@@ -66,7 +66,11 @@ func (a *Application) ChooseImage(c ImageChoice) (chosen bool, err error) {
 				Next: "give the whole image with --image"}
 		}
 	}
-	a.setImage(i, image, fmt.Sprintf("%s; the file has %s", c.Flag, was))
+	from := fmt.Sprintf("%s; the file has %s", c.Flag, was)
+	if c.Image != "" && !strings.ContainsAny(c.Image, "/:@") && strings.Contains(was, "/") {
+		from += "; for a tag of that one, give --image-tag " + c.Image
+	}
+	a.setImage(i, image, from)
 	return true, nil
 }
 

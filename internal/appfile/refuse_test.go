@@ -294,7 +294,8 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			file:   v0 + "  input:\n    serviceDefinitionFile: service.yaml\n",
 			want: `app.pipecd.yaml:5:28: serviceDefinitionFile: there is no file service.yaml
    5 |     serviceDefinitionFile: service.yaml
-     |                            ^`,
+     |                            ^
+did you mean "servicedef.yaml"?`,
 		},
 		{
 			name:   "a definition outside of the folder",

@@ -143,11 +143,26 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
 	}
 	next := fmt.Sprintf("%ssluice rollback %s or sluice abort %s", first, d.ID, d.ID)
+	why := ""
+	if stage, ok := c.awaitedApproval(ctx, d); ok {
+		why = fmt.Sprintf(" for the approval of stage %d", stage)
+		next = fmt.Sprintf("run sluice approve %s, then sluice resume %s; or end it: sluice rollback %s", d.ID, d.ID, d.ID)
+	}
 	if c.flags.hasTakeOver {
 		next += "; or give this command --take-over, which rolls it back first"
 	}
 	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who), Next: next}
+		Err: fmt.Errorf("deployment %s of this service is %s%s; %s", d.ID, d.State, why, who), Next: next}
+}
+
+// awaitedApproval returns the number of the stage whose approval a deployment waits for.
+func (c *serviceConflicts) awaitedApproval(ctx context.Context, d journal.Deployment) (number int, ok bool) {
+	pl, err := session.ReadPlan(d)
+	if err != nil || d.State != journal.Waiting {
+		return 0, false
+	}
+	stage, _, err := findApprovableStage(ctx, c.journal, d, pl, 0, c.pre.clock.Now())
+	return stage.Index + 1, err == nil && stage.Approvals > 0
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment

@@ -97,7 +97,7 @@ func (p *program) resumeEnded(ctx context.Context, t *session.Opened) error {
 // resumeSeveral continues several deployments concurrently. It first finds all of them.
 func (p *program) resumeSeveral(ctx context.Context, paths []string, filesOf func(string) string, o engine.Options,
 	l conflictFlags) error {
-	j, err := p.OpenJournalForWrite()
+	j, err := p.OpenExistingJournal()
 	if err != nil {
 		return err
 	}

@@ -123,8 +123,8 @@ func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 func noDeploymentError(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) error {
 	e := &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
 		Err: fmt.Errorf("%w is in the journal %s", ErrNoDeployment, j.Path()),
-		Next: "run sluice status " + f.Cluster + "/" + f.Service + ": it shows a deployment of another journal. Name that " +
-			"journal with --state, or begin a deployment with sluice deploy"}
+		Next: "run sluice status " + f.Cluster + "/" + f.Service + " to see whether a deployment of another journal has the " +
+			"service; name that journal with --state"}
 	at := *f.At
 	f.At, f.Limit = nil, 1
 	others, err := j.Deployments(ctx, f)

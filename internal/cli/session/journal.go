@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
@@ -25,6 +26,26 @@ func (s *Session) OpenJournalForWrite() (*journal.Journal, error) {
 	return s.openJournal()
 }
 
+// OpenExistingJournal is [Session.OpenJournalForWrite] for a command that continues what the journal has. A file that --state
+// names must exist: a new one would only hide the mistake.
+func (s *Session) OpenExistingJournal() (*journal.Journal, error) {
+	if s.Flags.state != "" && s.Flags.state != journal.Memory && !s.hasJournal() {
+		return nil, &sluice.Error{Op: "open the journal", Resource: s.Flags.state, Kind: sluice.NotFound,
+			Err:  errors.New("there is no such file"),
+			Next: "name the journal of the process that deployed with --state; a CI job gets it as an artifact of the job before"}
+	}
+	return s.OpenJournalForWrite()
+}
+
+// hasJournal reports whether the file of the journal exists, or cannot be looked for.
+func (s *Session) hasJournal() bool {
+	abs, err := filepath.Abs(s.StatePath())
+	if err == nil {
+		_, err = fs.Stat(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
+	}
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 func (s *Session) openJournal() (*journal.Journal, error) {
 	c, _, err := s.OpenClock()
 	if err != nil {
@@ -40,14 +61,8 @@ func (s *Session) openJournal() (*journal.Journal, error) {
 // FindJournal opens the journal, or returns nil if it does not exist. Commands that only read do
 // not create the file.
 func (s *Session) FindJournal() (*journal.Journal, error) {
-	if path := s.StatePath(); path != journal.Memory {
-		abs, err := filepath.Abs(path)
-		if err == nil {
-			_, err = fs.Stat(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
+	if s.StatePath() != journal.Memory && !s.hasJournal() {
+		return nil, nil
 	}
 	return s.openJournal()
 }

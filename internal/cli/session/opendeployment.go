@@ -25,7 +25,7 @@ type Opened struct {
 func (s *Session) FindAndOpen(ctx context.Context, verb, path string, given bool) (*Opened, error) {
 	t := &Opened{}
 	var err error
-	if t.Journal, err = s.OpenJournalForWrite(); err != nil {
+	if t.Journal, err = s.OpenExistingJournal(); err != nil {
 		return nil, err
 	}
 	if t.Deployment, err = s.FindDeployment(ctx, t.Journal, verb, path, given); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
@@ -164,7 +165,9 @@ func (r *logReader) streamsOf(ctx context.Context, t ecs.Task) ([]*stream, error
 		return nil, err
 	}
 	all, known := []*stream{}, false
+	var names []string
 	for _, o := range ecs.ContainerOutputs(td, t.ID) {
+		names = append(names, o.Container)
 		if r.flags.container != "" && o.Container != r.flags.container {
 			continue
 		}
@@ -177,7 +180,8 @@ func (r *logReader) streamsOf(ctx context.Context, t ecs.Task) ([]*stream, error
 	}
 	if !known {
 		return nil, &sluice.Error{Op: "read the logs", Resource: t.Revision, Kind: sluice.NotFound,
-			Err: fmt.Errorf("it has no container %s", r.flags.container), Next: "run sluice revisions --revision current"}
+			Err:  fmt.Errorf("it has no container %s, but %s", r.flags.container, definition.ListNames(names)),
+			Next: "give one of them to --container"}
 	}
 	return all, nil
 }

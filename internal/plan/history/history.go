@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -173,7 +174,8 @@ func refuseReturn(cluster string, s *ecstypes.Service, to string) error {
 		next := "roll it back on the machine that has its journal, or name another journal with --state. With the " +
 			"application's files, sluice rollback --adopt cleans up after a lost deployment"
 		if to != "" {
-			next = "run sluice rollback without --to: it restores the version before the last deployment of the journal"
+			next = "deploy the revision again, in the application's folder: sluice deploy --revision " +
+				to[strings.LastIndex(to, ":")+1:]
 		}
 		return problem(sluice.NotFound, next, "ECS keeps no history for controller %s: only the journal of its last deployment can go back",
 			s.DeploymentController.Type)
