@@ -86,7 +86,7 @@ func checkEndpoint(endpoint string) error {
 	}
 	wrong := func(shown string, why error) error {
 		return &sluice.Error{Op: "use endpoint URL", Resource: shown, Err: why,
-			Next: "give a URL like http://127.0.0.1:4566 to --endpoint-url or AWS_ENDPOINT_URL"}
+			Next: "use a URL like http://127.0.0.1:4566, also in AWS_ENDPOINT_URL"}
 	}
 	if _, _, err := net.SplitHostPort(endpoint); err == nil && !strings.ContainsAny(endpoint, "/@?") {
 		return wrong(endpoint, errors.New("it begins with neither http:// nor https://"))

@@ -77,7 +77,7 @@ func TestOpenReportsWhatIsMissing(t *testing.T) {
 		{"no such profile", "", []string{"AWS_REGION=us-east-1"}, func(c *account.Config) { c.Profile = "prd" }, "",
 			"read AWS configuration (prd): ", "list-profiles"},
 		{"endpoint without scheme", "", nil, func(c *account.Config) { c.EndpointURL = "127.0.0.1:4566" }, "",
-			"use endpoint URL (127.0.0.1:4566): it begins with neither", "--endpoint-url or AWS_ENDPOINT_URL"},
+			"use endpoint URL (127.0.0.1:4566): it begins with neither", "http://127.0.0.1:4566, also in AWS_ENDPOINT_URL"},
 		{"endpoint with another scheme", "", nil, func(c *account.Config) { c.EndpointURL = "ftp://h" }, "",
 			`use endpoint URL (ftp://h): scheme "ftp"`, "http://127.0.0.1:4566"},
 		{"endpoint without host", "", nil, func(c *account.Config) { c.EndpointURL = "http://" }, "", "it has no host",

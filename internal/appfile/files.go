@@ -113,9 +113,9 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 	}
 }
 
-// nearFile returns the file of the same folder whose name was probably meant, as the application file has to name it, or "".
-func (l *loader) nearFile(at *definition.Node, file string) string {
-	if l.root != nil || at == nil {
+// nearFile returns the name of the file in the same folder that was probably meant, or "".
+func (l *loader) nearFile(file string) string {
+	if l.root != nil {
 		return ""
 	}
 	entries, err := fs.ReadDir(l.fsys, path.Dir(file))
@@ -128,11 +128,7 @@ func (l *loader) nearFile(at *definition.Node, file string) string {
 			names = append(names, e.Name())
 		}
 	}
-	near := definition.Nearest(path.Base(file), names)
-	if near == "" {
-		return ""
-	}
-	return path.Join(path.Dir(at.Text), near)
+	return definition.Nearest(path.Base(file), names)
 }
 
 // readNamed reads a file that the application file names, and evaluates it if the format says so. It
@@ -148,7 +144,12 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (file string,
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		p := l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file)
-		p.Meant = l.nearFile(at, file)
+		switch near := l.nearFile(file); {
+		case near != "" && strings.HasSuffix(what, " is not given"):
+			p.Next = "set " + strings.TrimSuffix(what, " is not given") + " to " + near
+		case near != "":
+			p.Meant = path.Join(path.Dir(name), near)
+		}
 		l.addProblem(p)
 		return "", nil
 	}
