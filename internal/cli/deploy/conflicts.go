@@ -135,18 +135,20 @@ const startOperation = "start a deployment"
 
 func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployment) error {
 	who, first := "no process runs it now", fmt.Sprintf("end it first: sluice resume %s, ", d.ID)
+	approve := fmt.Sprintf("run sluice approve %s, then sluice resume %s; or end it: ", d.ID, d.ID)
 	owner, _, err := c.journal.Holder(ctx, engine.LeaseResource(d))
 	if err != nil {
 		return err
 	}
 	if owner != "" && c.program.IsOwnerAlive(owner) {
 		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
+		approve = "run sluice approve " + d.ID + ", and wait for it to end; or end it: "
 	}
 	next := fmt.Sprintf("%ssluice rollback %s or sluice abort %s", first, d.ID, d.ID)
 	why := ""
 	if stage, ok := c.awaitedApproval(ctx, d); ok {
 		why = fmt.Sprintf(" for the approval of stage %d", stage)
-		next = fmt.Sprintf("run sluice approve %s, then sluice resume %s; or end it: sluice rollback %s", d.ID, d.ID, d.ID)
+		next = approve + "sluice rollback " + d.ID
 	}
 	if c.flags.hasTakeOver {
 		next += "; or give this command --take-over, which rolls it back first"
