@@ -100,16 +100,21 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 	if err != nil {
 		return err
 	}
-	if err := t.awaitRestored(ctx, m, was.Scale); err != nil {
+	if err := t.promoteRestored(ctx, m, was.Scale); err != nil {
 		return step.AdvanceRestoredID(ctx, t.step, err)
 	}
-	if err := t.maintainScale(ctx, m, was.Scale); err != nil {
-		return err
-	}
-	if err := t.promoteSet(ctx, m); err != nil {
-		return err
-	}
 	return t.step.Access.RestoreRoutes(ctx)
+}
+
+// promoteRestored makes the restored task set PRIMARY once its tasks serve.
+func (t taskSets) promoteRestored(ctx context.Context, m step.Member, scale float64) error {
+	if err := t.awaitRestored(ctx, m, scale); err != nil {
+		return err
+	}
+	if err := t.maintainScale(ctx, m, scale); err != nil {
+		return err
+	}
+	return t.promoteSet(ctx, m)
 }
 
 // stopIdleCanary scales a canary without requests to 0. ECS starts a limited number of tasks a minute, and
