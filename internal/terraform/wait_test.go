@@ -253,7 +253,7 @@ func TestWaitWithoutVerdict(t *testing.T) {
 		want   string
 	}{
 		"no cluster":  {values{"cluster": "none", "service": "web"}, "none"},
-		"no revision": {waitFor("web:99"), "next: name a registered one"},
+		"no revision": {waitFor("web:99"), "give family:revision or the ARN of a registered task definition"},
 	} {
 		state, text := c.apply(c.nothing(), c1.config)
 		if !strings.Contains(text, "ERROR: Cannot wait for") || !strings.Contains(text, c1.want) || !state.IsNull() {

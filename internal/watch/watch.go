@@ -250,9 +250,6 @@ func (f *waiter) resolveRevision(ctx context.Context) error {
 		f.unread = append(f.unread, err.Error())
 		return nil
 	case sluice.KindOf(err) == "" || sluice.KindOf(err) == sluice.NotFound:
-		if sluice.NextStep(err) != "" {
-			return err
-		}
 		return &sluice.Error{Op: "wait for task definition", Resource: asked, Kind: sluice.KindOf(err), Err: err,
 			Next: "give family:revision or the ARN of a registered task definition"}
 	}
