@@ -176,8 +176,8 @@ func (c *checker) checkPortRange(n *definition.Node, p ecstypes.PortMapping) {
 	}
 }
 
-// checkLogOptions refuses the driver awslogs without its required options, or with a placeholder for one. AWS refuses it as "Log
-// driver awslogs requires options".
+// checkLogOptions refuses the driver awslogs without its required options, or with a placeholder for one. AWS refuses it
+// as "Log driver awslogs requires options".
 func (c *checker) checkLogOptions(k container) {
 	l := k.LogConfiguration
 	if l == nil || l.LogDriver != ecstypes.LogDriverAwslogs {

@@ -13,7 +13,8 @@ import (
 // the container or for Docker.
 var identifiers = [...]string{"family", "serviceName", "cluster", "role", "image", "cpu", "memory", "valueFrom",
 	"containerName", "sourceVolume", "sourceContainer", "fileSystemId", "accessPointId", "capacityProvider",
-	"awslogs-group", "awslogs-region", "platformVersion", "portName", "discoveryName", "namespace", "subnets[]", "securityGroups[]"}
+	"awslogs-group", "awslogs-region", "platformVersion", "portName", "discoveryName", "namespace", "subnets[]",
+	"securityGroups[]"}
 
 // angleBrackets matches a placeholder such as <IMAGE1_NAME>, which CodePipeline replaces.
 var angleBrackets = regexp.MustCompile(`<[^<>]+>`)

@@ -244,8 +244,9 @@ func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.S
 }
 
 // Rerouted returns the weights of a rule that forwards only to groups of the service that cannot serve, with all requests
-// for a group that the rule does not name and that has tasks. ok is false for another rule, or without such a group.
-func (t Traffic) Rerouted(forward []sluice.Share) (out []sluice.Share, ok bool) {
+// for a group that the rule does not name and that has tasks. It is never canary, the group whose version no caller has
+// tried. ok is false for another rule, or without such a group.
+func (t Traffic) Rerouted(forward []sluice.Share, canary string) (out []sluice.Share, ok bool) {
 	for _, s := range forward {
 		g, own := t.group(s.Group)
 		if !own || g.Healthy > 0 || !g.Read && !g.Deleted {
@@ -255,7 +256,7 @@ func (t Traffic) Rerouted(forward []sluice.Share) (out []sluice.Share, ok bool) 
 			out = append(out, sluice.Share{Group: s.Group})
 		}
 	}
-	i := slices.IndexFunc(t.Groups, func(g Group) bool { return g.Unused > 0 })
+	i := slices.IndexFunc(t.Groups, func(g Group) bool { return g.Unused > 0 && g.ARN != canary })
 	if i < 0 || len(forward) == 0 {
 		return forward, false
 	}

@@ -189,9 +189,12 @@ func TestRerouted(t *testing.T) {
 				{ARN: "arn:…:targetgroup/gone/7", Deleted: true}} {
 				now.AddGroup(g)
 			}
-			got, ok := now.Rerouted(c.forward)
+			got, ok := now.Rerouted(c.forward, "")
 			if ok != (c.want != nil) || ok && !slices.Equal(got, c.want) {
 				t.Errorf("rerouted %t: %v, want %v", ok, got, c.want)
+			}
+			if got, ok := now.Rerouted(c.forward, blue); ok {
+				t.Errorf("rerouted to the canary: %v", got)
 			}
 		})
 	}

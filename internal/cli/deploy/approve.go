@@ -121,11 +121,8 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 		return fail("run sluice status to see what runs, and approve when the stage waits", "stage %d does not wait yet", early)
 	}
 	if number > 0 {
-		for _, s := range pl.Stages {
-			if row := rows[s.Index]; s.Approvals > 0 && row.Status != journal.StageDone && !row.Began.IsZero() {
-				return fail(fmt.Sprintf("give --stage %d: that one waits", s.Index+1),
-					"stage %d does not wait for approval", number)
-			}
+		if s, _, err := findApprovableStage(ctx, j, d, pl, 0, now); err == nil {
+			return fail(fmt.Sprintf("give --stage %d: that one waits", s.Index+1), "stage %d does not wait for approval", number)
 		}
 		return fail("run sluice status to list the stages", "stage %d does not wait for approval", number)
 	}
