@@ -122,7 +122,7 @@ const (
 	// The intervals below apply while ECS itself rolls a failed deployment back: even if all tasks
 	// fail between two polls, the verdict waits for the end of the rollback.
 	guardedStartInterval   = 8 * time.Second
-	guardedReplaceInterval = 5 * time.Second
+	guardedReplaceInterval = 7 * time.Second
 	// drainInterval applies while the targets of the last replaced tasks drain.
 	drainInterval = 5 * time.Second
 	// countingInterval applies while the circuit breaker counts failed tasks whose cause is known, and restoringInterval

@@ -211,7 +211,12 @@ func (r ServiceFollower) unreadStarts(s *Service) int {
 // the middle of a deployment, unless FromStart: then no task can have failed before. A wait for the deployment that a
 // rollback restored needs no task of the one that failed.
 func sawFailureAtStart(s *Service, want Wanted) bool {
+	p := s.primaryDeployment()
+	restored := p != nil && s.rolledBackTo(p.ID)
 	for _, d := range s.Deployments {
+		if restored && p.ID == want.Deployment && d.ID != p.ID {
+			continue
+		}
 		if d.State != "COMPLETED" && d.Failed > 0 || d.Running < d.Desired && !want.FromStart {
 			return true
 		}
@@ -221,8 +226,7 @@ func sawFailureAtStart(s *Service, want Wanted) bool {
 			return true
 		}
 	}
-	p := s.primaryDeployment()
-	return p != nil && p.ID != want.Deployment && s.rolledBackTo(p.ID)
+	return restored && p.ID != want.Deployment
 }
 
 // sawFailure reports whether the changes between two polls indicate a failed task.

@@ -35,7 +35,7 @@ func TestWhenToPollNext(t *testing.T) {
 		"no task runs yet, and ECS rolls back": {Wanted{}, []at{{0, guarded(rolling3), runs3, nil, nil},
 			{9, guarded(rolling3), nil, nil, nil}}, 8 * time.Second},
 		"tasks are replaced, and ECS rolls back": {Wanted{}, []at{{0, guarded(rolling3), runs3, nil, nil},
-			{60, guarded(rolling3), nil, nil, nil}, {62, guarded(moved), nil, nil, nil}}, 5 * time.Second},
+			{60, guarded(rolling3), nil, nil, nil}, {62, guarded(moved), nil, nil, nil}}, 7 * time.Second},
 		"how long targets drain is not known": {Wanted{}, []at{{0, guarded(rolling3), runs3, nil, nil},
 			{60, guarded(moved), nil, nil, nil}, {62, guarded(ending), nil, nil, nil}}, time.Second},
 		"9 s after a change": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {9, ending, nil, nil, nil}},

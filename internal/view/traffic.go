@@ -162,9 +162,12 @@ func (t Traffic) weight(r Route) (own, all int) {
 	return own, all
 }
 
-// ReceivesRequests reports whether a rule gives weight to a group of the service.
+// ReceivesRequests reports whether a rule that exists gives weight to a group of the service.
 func (t Traffic) ReceivesRequests() bool {
-	return slices.ContainsFunc(t.Routes, func(r Route) bool { own, _ := t.weight(r); return own > 0 })
+	return slices.ContainsFunc(t.Routes, func(r Route) bool {
+		own, _ := t.weight(r)
+		return own > 0 && r.Gone == ""
+	})
 }
 
 // IsUnused reports whether the service has target groups, and no rule gives weight to any of them.
@@ -192,6 +195,18 @@ func (t *Traffic) AddGroup(g Group) bool {
 	}
 	t.Groups = append(t.Groups, g)
 	return true
+}
+
+// Placed returns the groups of a scope as a later read finds them, if the read contains a rule for each of them: a group
+// has one load balancer, and callers reach it there or not at all. ok is false if one of them may be elsewhere.
+func (t Traffic) Placed(s Scope) (groups []Group, ok bool) {
+	for _, arn := range s.Groups {
+		if !slices.ContainsFunc(t.Routes, func(r Route) bool { _, names := r.Weight(arn); return names && r.Gone == "" }) {
+			return nil, false
+		}
+		groups = append(groups, Group{ARN: arn})
+	}
+	return groups, len(s.Names) == 0
 }
 
 // FollowsLate reports whether callers may get an earlier state for a while that no read shows: nodes of a Network Load

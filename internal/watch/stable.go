@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
@@ -24,6 +25,9 @@ func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (e
 		t.Deaths, err = t.serviceClient(w).StoppedOfRevision(ctx, t.Revision)
 		if err != nil || len(t.Deaths) == 0 && s.Running+s.Pending <= s.Desired { // a replacement starts before the task stops
 			return Update{}, false, err
+		}
+		if len(t.Deaths) > 0 {
+			t.First = ecs.ServiceRead{} // it may be from before them, and then shows no time without a death
 		}
 	}
 	end, err = w.AwaitStable(ctx, t, tell)

@@ -37,16 +37,31 @@ const (
 	maxReads = 3                // while AWS answers slowly
 )
 
+// readTraffic looks the groups up, unless before shows their load balancers, and no caller has lost the service since:
+// another process or person may have moved a group to another load balancer.
 func readTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.Scope,
 	before view.Traffic) (view.Traffic, error) {
 	t := view.Traffic{SentAt: c.Now()}
 	if s.IsEmpty() {
 		return t, nil
 	}
+	if groups, ok := before.Placed(s); ok {
+		t.Groups = groups
+		if err := readRoutes(ctx, api, s, before, nil, &t); err != nil || len(t.Problems(before)) == 0 {
+			return t, err
+		}
+		t = view.Traffic{SentAt: c.Now()}
+	}
 	balancers, err := readTrafficGroups(ctx, api, s, &t)
 	if err != nil {
 		return t, err
 	}
+	return t, readRoutes(ctx, api, s, before, balancers, &t)
+}
+
+// readRoutes adds the production rules of the load balancers to the groups, and the targets of those groups.
+func readRoutes(ctx context.Context, api *awselb.Client, s view.Scope, before view.Traffic, balancers []string,
+	t *view.Traffic) error {
 	for _, arn := range append(before.Balancers(), s.Balancers()...) {
 		balancers = view.WithGroup(balancers, arn)
 	}
@@ -55,26 +70,24 @@ func readTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.
 	for _, arn := range balancers {
 		some, of, err := readBalancerRules(ctx, api, arn)
 		if err != nil && sluice.KindOf(err) != sluice.NotFound {
-			return t, err
+			return err
 		}
 		listeners, rules = append(listeners, some...), append(rules, of...)
 	}
 	t.AddRoutes(s, before, routesOf(rules), listeners)
 	t.AddDeletedRules(s, routesOf(rules), listeners)
-	if err := readTrafficTargets(ctx, api, &t, t.HasWeight); err != nil {
-		return t, err
+	if err := readTrafficTargets(ctx, api, t, t.HasWeight); err != nil {
+		return err
 	}
-	err = t.ReadOthers(func(arn string) (view.Group, error) { return readGroup(ctx, api, arn) })
-	if err != nil {
-		return t, err
+	err := t.ReadOthers(func(arn string) (view.Group, error) { return readGroup(ctx, api, arn) })
+	if err != nil || len(t.Problems(before)) == 0 {
+		return err
 	}
-	if len(t.Problems(before)) > 0 {
-		if err := readTrafficTargets(ctx, api, &t, func(string) bool { return true }); err != nil {
-			return t, err
-		}
-		addRepairs(&t, s, rules)
+	if err := readTrafficTargets(ctx, api, t, func(string) bool { return true }); err != nil {
+		return err
 	}
-	return t, nil
+	addRepairs(t, s, rules)
+	return nil
 }
 
 // NewTraffic returns what [ReadTraffic] would, from rules and targets that were read already.
