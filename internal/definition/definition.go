@@ -11,6 +11,9 @@
 package definition
 
 import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
@@ -45,6 +48,23 @@ type Service struct {
 	Text FileText
 	// IgnoredTags are keys of tags that are neither compared nor written.
 	IgnoredTags []string
+}
+
+// TargetGroups returns the ARNs of the target groups that the load balancers of the service name, each once. Alternate
+// groups of ECS's own strategies are among them.
+func (s *Service) TargetGroups() (all []string) {
+	add := func(arn *string) {
+		if a := aws.ToString(arn); a != "" && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	for _, lb := range s.Input.LoadBalancers {
+		add(lb.TargetGroupArn)
+		if c := lb.AdvancedConfiguration; c != nil {
+			add(c.AlternateTargetGroupArn)
+		}
+	}
+	return all
 }
 
 // Difference is one member that differs after AWS's defaults are filled in. Want and Have are for

@@ -95,12 +95,7 @@ func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, 
 // joinedGroups returns the groups of the service definition, with their targets, in which a new service would get requests
 // beside others; none without permission for the reads.
 func joinedGroups(ctx context.Context, a *account.Account, app *appfile.Application) []groupTargets {
-	var arns []string
-	for _, lb := range app.Service.Input.LoadBalancers {
-		if lb.TargetGroupArn != nil {
-			arns = append(arns, *lb.TargetGroupArn)
-		}
-	}
+	arns := app.Service.TargetGroups()
 	if len(arns) == 0 {
 		return nil
 	}

@@ -62,6 +62,15 @@ func TestTyposInNamesAreTold(t *testing.T) {
 			b.wantError(example.name, err, "which has prod", "aws ecs create-cluster --cluster-name elsewhere")
 		})
 	}
+	onExample(t, "native", "sluice.yaml", func(b *bench) {
+		b.app.Service.Input.ServiceName = aws.String("wbe")
+		lb := &b.app.Service.Input.LoadBalancers[0] // the tasks of web are in the alternate group then
+		lb.TargetGroupArn, lb.AdvancedConfiguration.AlternateTargetGroupArn =
+			lb.AdvancedConfiguration.AlternateTargetGroupArn, lb.TargetGroupArn
+		_, err := b.planned()
+		b.wantError("native", err, "service wbe does not exist (the cluster has web), but its target groups have targets: ",
+			" of service web", "next: correct serviceName")
+	})
 	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
 		b.app.Service.Input.ServiceName = aws.String("wbe")
 		_, err := b.planned()

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -47,14 +45,8 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 // refuseLeavingGroup rejects a rolling update that starts its tasks in another target group than the one to which
 // production rules send the requests. ECS changes no rule in a rolling update, so callers would get no response.
 func refuseLeavingGroup(app *appfile.Application, live plan.AWSState) error {
-	var planned []string
-	for _, lb := range app.Service.Input.LoadBalancers {
-		planned = append(planned, aws.ToString(lb.TargetGroupArn))
-		if c := lb.AdvancedConfiguration; c != nil {
-			planned = append(planned, aws.ToString(c.AlternateTargetGroupArn))
-		}
-	}
-	if Of(app) != plan.ModeRolling || !slices.ContainsFunc(planned, func(arn string) bool { return arn != "" }) {
+	planned := app.Service.TargetGroups()
+	if Of(app) != plan.ModeRolling || len(planned) == 0 {
 		return nil
 	}
 	for _, r := range live.Callers.Routes {
