@@ -64,7 +64,7 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 // serving if that names any.
 func (t Traffic) canServe(serving []string) (names []string) {
 	for _, g := range t.Groups {
-		if g.Healthy+g.Unused > 0 && (len(serving) == 0 || slices.Contains(serving, g.ARN)) {
+		if t.mayServe(g) && (len(serving) == 0 || slices.Contains(serving, g.ARN)) {
 			names = append(names, sluice.TargetGroupName(g.ARN))
 		}
 	}
@@ -198,7 +198,7 @@ func (t Traffic) namesOwn(r Route) bool {
 
 // Repairable returns the problems that a change of the rule mends: another group of the service can serve.
 func (t Traffic) Repairable() []Problem {
-	if !t.mayServe() {
+	if !slices.ContainsFunc(t.Groups, t.mayServe) {
 		return nil
 	}
 	return t.Problems(Traffic{})
@@ -244,9 +244,9 @@ func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.S
 }
 
 // Rerouted returns the weights of a rule that forwards only to groups of the service that cannot serve, with all requests
-// for a group that the rule does not name and that has tasks. It is never canary, the group whose version no caller has
-// tried. ok is false for another rule, or without such a group.
-func (t Traffic) Rerouted(forward []sluice.Share, canary string) (out []sluice.Share, ok bool) {
+// for a group that the rule does not name and that has tasks. It is never the test group. ok is false for another rule, or
+// without such a group.
+func (t Traffic) Rerouted(forward []sluice.Share) (out []sluice.Share, ok bool) {
 	for _, s := range forward {
 		g, own := t.group(s.Group)
 		if !own || g.Healthy > 0 || !g.Read && !g.Deleted {
@@ -256,7 +256,7 @@ func (t Traffic) Rerouted(forward []sluice.Share, canary string) (out []sluice.S
 			out = append(out, sluice.Share{Group: s.Group})
 		}
 	}
-	i := slices.IndexFunc(t.Groups, func(g Group) bool { return g.Unused > 0 && g.ARN != canary })
+	i := slices.IndexFunc(t.Groups, t.isLeft)
 	if i < 0 || len(forward) == 0 {
 		return forward, false
 	}

@@ -189,12 +189,21 @@ func TestRerouted(t *testing.T) {
 				{ARN: "arn:…:targetgroup/gone/7", Deleted: true}} {
 				now.AddGroup(g)
 			}
-			got, ok := now.Rerouted(c.forward, "")
+			got, ok := now.Rerouted(c.forward)
 			if ok != (c.want != nil) || ok && !slices.Equal(got, c.want) {
 				t.Errorf("rerouted %t: %v, want %v", ok, got, c.want)
 			}
-			if got, ok := now.Rerouted(c.forward, blue); ok {
+			now.AddRoutes(Scope{}, Traffic{}, []Route{{Rule: sluice.Rule{ARN: "rule", Forward: c.forward}}}, nil)
+			now.Groups[3].Healthy = 0
+			if all := now.Repairable(); c.want != nil && len(all) != 1 {
+				t.Errorf("problems that a change of the rule mends: %v, want one", all)
+			}
+			now.TestGroup = blue
+			if got, ok := now.Rerouted(c.forward); ok {
 				t.Errorf("rerouted to the canary: %v", got)
+			}
+			if all := now.Repairable(); len(all) > 0 {
+				t.Errorf("problems that a change of the rule mends, while only the canary has tasks: %v, want none", all)
 			}
 		})
 	}

@@ -57,6 +57,8 @@ type Traffic struct {
 	Others []Group   `json:"others,omitempty"` // groups of other services that get weight from a rule that names a group
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
 	Name   *Name     `json:"name,omitempty"`   // nil: callers resolve no name, or it was not read
+	// TestGroup is that of the scope: no caller has tried the version of its tasks.
+	TestGroup string `json:"testGroup,omitempty"`
 }
 
 // Group is a target group of the service.
@@ -141,15 +143,12 @@ func (t Traffic) isDead(arn string) bool {
 	return i >= 0 && t.Others[i].Read && t.Others[i].Unhealthy == t.Others[i].Targets
 }
 
-// AnyCanServe reports whether any group of the service has a healthy target.
-func (t Traffic) AnyCanServe() bool {
-	return slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Healthy > 0 })
-}
+// mayServe reports whether a group of the service has a healthy target, or one that no rule can reach now. Tasks of the
+// test group that no rule reaches do not count: no health check and no caller has tried them.
+func (t Traffic) mayServe(g Group) bool { return g.Healthy > 0 || t.isLeft(g) }
 
-// mayServe reports whether any group of the service has a healthy target, or one that no rule can reach now.
-func (t Traffic) mayServe() bool {
-	return t.AnyCanServe() || slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Unused > 0 })
-}
+// isLeft reports whether a group has tasks that no rule reaches, and that callers reached before.
+func (t Traffic) isLeft(g Group) bool { return g.Unused > 0 && g.ARN != t.TestGroup }
 
 // weight returns the weight that a rule gives to groups of the service, and to all groups.
 func (t Traffic) weight(r Route) (own, all int) {
@@ -247,6 +246,7 @@ func (t Traffic) HasWeight(group string) bool {
 // AddRoutes adds the production rules that name a group of the service, that the scope names, or that an earlier read
 // contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
+	t.TestGroup = s.TestGroup
 	for _, r := range rules {
 		r.Named = s.names(r.Rule)
 		if s.isProduction(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {

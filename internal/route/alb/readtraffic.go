@@ -284,7 +284,7 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 		}
 		to, ok := t.Repaired(rules[n].Forward, prefer)
 		if !ok {
-			to, ok = t.Rerouted(rules[n].Forward, s.TestGroup)
+			to, ok = t.Rerouted(rules[n].Forward)
 		}
 		if ok {
 			t.Routes[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
