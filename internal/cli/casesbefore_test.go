@@ -94,6 +94,26 @@ func TestPlanRefusesWhatAWSRefuses(t *testing.T) {
 	}
 }
 
+// Security groups are looked up with the subnets, if the deployment changes the network.
+func TestPlanLooksUpSecurityGroups(t *testing.T) {
+	noMachine(t)
+	edits := func(group string) []caseEdit {
+		return []caseEdit{{"world.yaml", `"subnets": [`, `"securityGroups": ["sg-0123456789abcdef0"], "subnets": [`},
+			{"servicedef.json", `"subnet-0ffffffffffffffff"`, `"subnet-0123456789abcdef0"`},
+			{"servicedef.json", `"subnets": [`, `"securityGroups": ["` + group + `"], "subnets": [`}}
+	}
+	playCase(t, "unknown-subnet", edits("sg-0fffffffffffffff0"), func(b *caseBench) {
+		texts := []string{"(security group sg-0fffffffffffffff0): it does not exist in us-east-1", "next: correct its ID"}
+		b.expect("plan", 1, texts...)
+		b.expect("deploy", 1, append(texts, "!RegisterTaskDefinition")...)
+	})
+	playCase(t, "unknown-subnet", edits("sg-0123456789abcdef0"), func(b *caseBench) {
+		b.expect("plan --iam", 0, "ec2:DescribeSecurityGroups")
+		fail(t, b.sim.Inject("denied ec2:DescribeSecurityGroups"))
+		b.expect("plan", 0, "not checked: security groups", "ec2:DescribeSecurityGroups")
+	})
+}
+
 // The plan knows how the rules and target groups of a canary behave: stickiness that AWS refuses or that keeps clients
 // away from the canary, rules that are not steered, and a canary group with other settings.
 func TestPlanKnowsTheLoadBalancer(t *testing.T) {

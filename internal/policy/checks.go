@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// allowChecks allows the checks of a plan before the first write (package verify): of the subnets, the capacity
-// providers, the alarms and the registries that the deployment changes, and of tags of images. Without them, the plan notes what it could not
-// check.
+// allowChecks allows the checks of a plan before the first write (package verify): of the network, the
+// capacity providers, the alarms and the registries that the deployment changes, and of tags of images. Without them, the
+// plan notes what it could not check.
 func (b *builder) allowChecks() error {
 	if !b.plan.Mode().HasService() {
 		return nil
@@ -19,8 +19,11 @@ func (b *builder) allowChecks() error {
 		return err
 	}
 	in := service.Input
-	if in.NetworkConfiguration != nil && b.changes("networkConfiguration") {
+	if n := in.NetworkConfiguration; n != nil && b.changes("networkConfiguration") {
 		b.allowActions(readChecks, []string{wildcard}, "ec2:DescribeSubnets")
+		if n.AwsvpcConfiguration != nil && len(n.AwsvpcConfiguration.SecurityGroups) > 0 {
+			b.allowActions(readChecks, []string{wildcard}, "ec2:DescribeSecurityGroups")
+		}
 	}
 	if len(in.CapacityProviderStrategy) > 0 && b.changes("capacityProviderStrategy") {
 		b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")

@@ -37,7 +37,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 		checks = append(checks, c.checkTargetGroups)
 	}
 	if d.Changes("networkConfiguration") {
-		checks = append(checks, c.checkSubnets)
+		checks = append(checks, c.checkNetwork)
 	}
 	if d.Changes("capacityProviderStrategy") {
 		checks = append(checks, c.checkProviders)

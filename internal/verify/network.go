@@ -49,9 +49,6 @@ func (c *checker) checkNetwork(ctx context.Context) {
 	c.judgeMembers("security group", groups, networks, vpc)
 }
 
-// checkSubnets requires subnets of one VPC.
-func (c *checker) checkSubnets(ctx context.Context) { c.readSubnets(ctx) }
-
 // readSubnets requires subnets of one VPC, which it returns. ok is false if there are none or they cannot be read.
 func (c *checker) readSubnets(ctx context.Context) (vpc string, ok bool) {
 	subnets, _ := c.network()
