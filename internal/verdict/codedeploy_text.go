@@ -248,7 +248,7 @@ func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 	case v.Cause.Kind != "":
 		return v.Cause.Advice()
 	case v.Outcome == sluice.TimedOut:
-		return "wait again: the deployment continues, and a wait may begin at any time"
+		return b.hold.nextAfterTimeout()
 	case v.Outcome == sluice.Superseded:
 		return diagnosis.Superseding.Advice()
 	case v.Outcome == sluice.Stopped:

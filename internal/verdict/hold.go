@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,6 +12,12 @@ import (
 type hold struct {
 	why  string        // empty: nothing
 	time time.Duration // how long time alone will still withhold it; 0: something else does
+	next string        // what to do if the wait ends before; empty: wait again
+}
+
+// nextAfterTimeout returns what to do about a wait that timed out.
+func (h hold) nextAfterTimeout() string {
+	return cmp.Or(h.next, "wait again: the deployment continues, and a wait may begin at any time")
 }
 
 // concludeSuccess returns end. It returns nil if end is a success and something withholds it. Every success of a service

@@ -41,6 +41,7 @@ func (w Wanted) claimHold(s *Service, now time.Time) (h hold) {
 	if w.AwaitsRelease && s.isClaimed(now) {
 		h.why = fmt.Sprintf("deployment %s of sluice has the service until %s", s.ClaimedBy,
 			s.ClaimedUntil.UTC().Format("2006-01-02 15:04:05Z"))
+		h.next = "run sluice status to see who has the service; wait again once that deployment has ended"
 	}
 	return h
 }

@@ -67,7 +67,10 @@ func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observat
 	if len(all) > 0 || !timedOut {
 		return all
 	}
-	if c, ok := r.explainDrain(s, o); ok || pending == 0 && s.Running != running {
+	switch c, ok := r.explainDrain(s, o); {
+	case ok && r.hold.why != "": // ECS has ended the deployment, and the text says what withholds the success
+		return all
+	case ok || pending == 0 && s.Running != running:
 		return append(all, c...)
 	}
 	if c, ok := diagnosis.ExplainSlowStart(running, pending, desired); ok {
@@ -320,7 +323,7 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 	case v.Outcome == sluice.TimedOut && r.last == nil:
 		return "correct the name of the cluster or the service, or the Region; or create the service"
 	case v.Outcome == sluice.TimedOut:
-		return "wait again: the deployment continues, and a wait may begin at any time"
+		return r.hold.nextAfterTimeout()
 	}
 	return diagnosis.ReadEvents
 }
