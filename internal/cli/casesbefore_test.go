@@ -22,7 +22,7 @@ func TestPlanWarnsOfAnOutage(t *testing.T) {
 		"09-minimum-zero-a": {nil, []string{"ECS may stop all 2 tasks at once, because minimumHealthyPercent is 0: callers " +
 			"get errors until the new ones are healthy", "set minimumHealthyPercent to 100",
 			"if ECS stops all tasks first, as minimumHealthyPercent 0 allows: no task serves for about 3"}},
-		"09-minimum-zero-b": {nil, []string{"ECS may stop all 1 tasks at once",
+		"09-minimum-zero-b": {nil, []string{"ECS may stop the only task, because minimumHealthyPercent is 0",
 			"set minimumHealthyPercent to 100 and maximumPercent to 200"}},
 		"10-names-outlive-tasks": {nil, []string{"callers may cache an address of api.shop.local for 1m0s (TTL)",
 			"kills a stopping task 30s after SIGTERM", "Set the TTL of service srv-", "stopTimeout of the container to 60"}},

@@ -58,7 +58,7 @@ type Traffic struct {
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
 	Name   *Name     `json:"name,omitempty"`   // nil: callers resolve no name, or it was not read
 	// TestGroup is that of the scope: no caller has tried the version of its tasks.
-	TestGroup string `json:"testGroup,omitempty"`
+	TestGroup string `json:"-"`
 }
 
 // Group is a target group of the service.

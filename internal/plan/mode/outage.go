@@ -108,8 +108,12 @@ func warnNoneKept(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if w := accessPathsOf(app, live); w.balancer || w.discovery || w.connect {
 		what = "callers get errors until the new ones are healthy"
 	}
-	addWarning(p, "%s may stop all %d tasks at once%s, because minimumHealthyPercent is 0: %s. To keep them, %s", stage,
-		l.tasks, share, what, advice)
+	tasks := "the only task"
+	if l.tasks > 1 {
+		tasks = fmt.Sprintf("all %d tasks at once", l.tasks)
+	}
+	addWarning(p, "%s may stop %s%s, because minimumHealthyPercent is 0: %s. To avoid that, %s", stage, tasks, share,
+		what, advice)
 }
 
 // longestStopTimeout is the longest stopTimeout of a container on Fargate, in seconds.
