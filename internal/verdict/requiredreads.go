@@ -42,6 +42,8 @@ type readState struct {
 	isSuspect         bool      // a task was replaced since the first poll, and the next read tells why
 	groupReadAt       time.Time // when target health was read last
 	probedFingerprint string    // the fingerprint at which target health was read because nothing changed
+
+	targets []sluice.Target // that were read last
 }
 
 const (
@@ -328,7 +330,7 @@ func (r *ServiceFollower) noteReads(o Observation) {
 	trackSince(&r.reads.rollbackAt, r.followed.rollingBack, o.At)
 	r.reads.isSuspect = r.reads.isSuspect && !r.reads.stoppedDue.IsZero() && r.failures.Count() == 0
 	if o.Targets != nil {
-		r.reads.probedFingerprint = r.pace.fingerprint
+		r.reads.probedFingerprint, r.reads.targets, r.reads.groupReadAt = r.pace.fingerprint, o.Targets, o.At
 	}
 	r.last = s
 }

@@ -153,9 +153,19 @@ func (r ServiceFollower) See(o Observation) (ServiceFollower, Verdict) {
 		r.conclusion = r.findConclusion(o)
 		r.noteProgress(o)
 	}
-	v := r.buildVerdict(o)
+	v := r.buildVerdict(r.withLastTargets(o))
 	r.noteReads(o)
 	return r, v
+}
+
+// withLastTargets adds the targets that were read last to a poll that read none, so that what they show is told on while
+// the deployment goes on and nothing changes. They decide nothing.
+func (r *ServiceFollower) withLastTargets(o Observation) Observation {
+	if o.Targets == nil && r.conclusion == nil && r.pace.fingerprint == r.reads.probedFingerprint &&
+		o.At.Sub(r.reads.groupReadAt) <= 2*unusedInterval {
+		o.Targets = r.reads.targets
+	}
+	return o
 }
 
 // TimeOut ends the wait at its hard limit without another observation, because reads fail. why may

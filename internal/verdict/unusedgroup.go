@@ -36,7 +36,6 @@ func (r *ServiceFollower) judgeUnusedGroup(o Observation) *conclusion {
 	if o.Targets == nil {
 		return nil
 	}
-	r.reads.groupReadAt = o.At
 	first, all := unusedTarget(o.Targets)
 	if trackSince(&r.since.unused, all, o.At) < unusedAfter {
 		return nil

@@ -92,6 +92,42 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 	}
 }
 
+// What targets show is told until they are read again or the service changes, also at polls that read none. Here the last
+// former task goes meanwhile.
+func TestUnusedGroupIsToldOn(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.balance()
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+		b.deploy("web", b.revision("sim/web:v2"))
+		b.clock.Go(func() {
+			b.until("only new tasks run", func() bool { return b.isAlone(2) })
+			b.deleteListener()
+		})
+		v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+		begins, told := 0, false
+		for _, line := range b.seen {
+			now := strings.Contains(line, "is unused: Target group is not configured to receive traffic")
+			if now && !told {
+				begins++
+			}
+			told = now
+		}
+		if v.Outcome != sluice.Failed || begins > 2 {
+			t.Errorf("%s: the unused group is told anew %d times, want at most twice\n%s", v.Outcome, begins, b.story())
+		}
+	})
+}
+
+// deleteListener deletes the listener of the load balancer.
+func (b *bench) deleteListener() {
+	b.Helper()
+	ctx := context.Background()
+	lbs := got(b.elb.DescribeLoadBalancers(ctx, nil))(b)
+	all := got(b.elb.DescribeListeners(ctx,
+		&awselb.DescribeListenersInput{LoadBalancerArn: lbs.LoadBalancers[0].LoadBalancerArn}))(b)
+	got(b.elb.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: all.Listeners[0].ListenerArn}))(b)
+}
+
 // A rule that sends requests to another service since before the wait is no failure: the service receives no requests. A
 // wait that begins after the end of the deployment knows no earlier rule.
 func TestServiceWithoutRequests(t *testing.T) {
