@@ -37,7 +37,7 @@ func NewAPI(w *world.World) wire.API {
 
 // apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
 func (s *Service) apiOperations() []any {
-	return []any{s.BatchGetImage, s.DescribeImages, s.DescribeRepositories, s.PutImage}
+	return []any{s.BatchGetImage, s.DescribeImages, s.DescribePullThroughCacheRules, s.DescribeRepositories, s.PutImage}
 }
 
 // AddRepository adds a repository.
@@ -118,10 +118,15 @@ func tagsOf(x world.RepositoryImage) []string {
 type DescribeRepositoriesInput struct {
 	RegistryId      string
 	RepositoryNames []string
+	MaxResults      int
+	NextToken       *string
 }
 
 // DescribeRepositoriesOutput is the output of DescribeRepositories.
-type DescribeRepositoriesOutput struct{ Repositories []Repository }
+type DescribeRepositoriesOutput struct {
+	Repositories []Repository
+	NextToken    *string
+}
 
 // Repository is a repository as described.
 type Repository struct {
@@ -147,19 +152,68 @@ func (s *Service) DescribeRepositories(ctx context.Context,
 				RepositoryArn: tx.ARN("ecr", "repository/"+name), CreatedAt: r.CreatedAt,
 				RepositoryUri: tx.Key.Account + ".dkr.ecr." + tx.Key.Region + "." + tx.Key.DNSSuffix() + "/" + name})
 		}
-		return nil
+		var err error
+		out.Repositories, out.NextToken, err = pageOf(out.Repositories, in.NextToken, in.MaxResults,
+			func(r Repository) string { return r.RepositoryName })
+		return err
 	})
 	return out, err
+}
+
+// pageOf returns the page of a list that begins at token.
+func pageOf[T any](all []T, token *string, most int, id func(T) string) ([]T, *string, error) {
+	page, next, err := wire.Page(all, token, most, 100, 1000, id)
+	if err != nil {
+		err = world.Refuse("InvalidParameterException", "Invalid parameter at 'nextToken'")
+	}
+	return page, next, err
+}
+
+// DescribePullThroughCacheRulesInput is the input of DescribePullThroughCacheRules.
+type DescribePullThroughCacheRulesInput struct {
+	RegistryId            string
+	EcrRepositoryPrefixes []string
+	MaxResults            int
+}
+
+// DescribePullThroughCacheRulesOutput is the output of DescribePullThroughCacheRules.
+type DescribePullThroughCacheRulesOutput struct{ PullThroughCacheRules []PullThroughCacheRule }
+
+// PullThroughCacheRule is a rule by which ECR imports images.
+type PullThroughCacheRule struct{ EcrRepositoryPrefix, UpstreamRegistryUrl string }
+
+// DescribePullThroughCacheRules returns no rules: a registry of the simulator imports no images.
+func (s *Service) DescribePullThroughCacheRules(_ context.Context,
+	in *DescribePullThroughCacheRulesInput) (*DescribePullThroughCacheRulesOutput, error) {
+	if len(in.EcrRepositoryPrefixes) > 0 {
+		return nil, world.Refuse("PullThroughCacheRuleNotFoundException",
+			"The pull through cache rule with prefix '%s' does not exist", in.EcrRepositoryPrefixes[0])
+	}
+	return &DescribePullThroughCacheRulesOutput{PullThroughCacheRules: []PullThroughCacheRule{}}, nil
 }
 
 // DescribeImagesInput is the input of DescribeImages.
 type DescribeImagesInput struct {
 	RegistryId, RepositoryName string
 	ImageIds                   []ImageIdentifier
+	Filter                     ImageFilter
+	MaxResults                 int
+	NextToken                  *string
+}
+
+// ImageFilter chooses images by whether they have a tag: TAGGED, UNTAGGED or ANY, which is the default.
+type ImageFilter struct{ TagStatus string }
+
+// has reports whether the filter chooses an image.
+func (f ImageFilter) has(x world.RepositoryImage) bool {
+	return f.TagStatus == "" || f.TagStatus == "ANY" || (f.TagStatus == "TAGGED") == (x.Tag != "")
 }
 
 // DescribeImagesOutput is the output of DescribeImages.
-type DescribeImagesOutput struct{ ImageDetails []ImageDetail }
+type DescribeImagesOutput struct {
+	ImageDetails []ImageDetail
+	NextToken    *string
+}
 
 // ImageDetail is an image as described.
 type ImageDetail struct {
@@ -187,11 +241,15 @@ func (s *Service) DescribeImages(ctx context.Context, in *DescribeImagesInput) (
 					"does not exist within the repository with name '%s' in the registry with id '%s'",
 					orNull(id.ImageDigest), orNull(id.ImageTag), r.Name, tx.Key.Account)
 			}
-			out.ImageDetails = append(out.ImageDetails, ImageDetail{RegistryId: tx.Key.Account, RepositoryName: r.Name,
-				ImageDigest: x.Digest, ImageTags: tagsOf(x), ImagePushedAt: x.PushedAt,
-				ImageManifestMediaType: indexType})
+			if in.Filter.has(x) {
+				out.ImageDetails = append(out.ImageDetails, ImageDetail{RegistryId: tx.Key.Account, RepositoryName: r.Name,
+					ImageDigest: x.Digest, ImageTags: tagsOf(x), ImagePushedAt: x.PushedAt,
+					ImageManifestMediaType: indexType})
+			}
 		}
-		return nil
+		out.ImageDetails, out.NextToken, err = pageOf(out.ImageDetails, in.NextToken, in.MaxResults,
+			func(x ImageDetail) string { return x.ImageDigest })
+		return err
 	})
 	return out, err
 }

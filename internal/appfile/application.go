@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/definition/appspec"
@@ -105,10 +107,53 @@ type Application struct {
 	src *definition.Source // of the application file
 }
 
-// PlaceOf returns where the application file names a resource of AWS, as "sluice.yaml:14": by its ARN, or by the name of its
-// cluster. It is empty if the file does not name it.
+// PlaceOf returns where the files name a resource of AWS, as "sluice.yaml:14": by its ARN, or by the name of its cluster
+// or image. It is empty if they do not name it.
 func (a *Application) PlaceOf(resource string) string {
-	if a.src == nil || resource == "" {
+	if resource == "" {
+		return ""
+	}
+	return a.placeOf(func(key, text string) bool { return isName(key, text, resource) })
+}
+
+// isName reports whether the text of a member names a resource, as errors do.
+func isName(key, text, resource string) bool {
+	switch {
+	case key == "image":
+		return "image "+text == resource
+	case key == "cluster", strings.HasPrefix(resource, "arn:"):
+		return text == resource
+	}
+	return false
+}
+
+// PlaceOfServiceName returns where the files give the name of the service. It is empty if they do not.
+func (a *Application) PlaceOfServiceName() string {
+	return a.placeOf(func(key, text string) bool {
+		return key == "serviceName" && a.Service != nil && text == aws.ToString(a.Service.Input.ServiceName)
+	})
+}
+
+// placeOf returns the first place of the application file and the definitions that is asked for. is gets texts with
+// their keys.
+func (a *Application) placeOf(is func(key, text string) bool) string {
+	if place := placeIn(a.src, is); place != "" {
+		return place
+	}
+	if a.Service != nil {
+		if place := placeIn(a.Service.Text.Source, is); place != "" {
+			return place
+		}
+	}
+	if a.Task != nil {
+		return placeIn(a.Task.Text.Source, is)
+	}
+	return ""
+}
+
+// placeIn is [Application.placeOf] in one file.
+func placeIn(src *definition.Source, is func(key, text string) bool) string {
+	if src == nil {
 		return ""
 	}
 	line := 0
@@ -117,7 +162,7 @@ func (a *Application) PlaceOf(resource string) string {
 		if n == nil || line > 0 {
 			return
 		}
-		if n.Text == resource && (strings.HasPrefix(resource, "arn:") || key == "cluster") {
+		if n.Text != "" && is(key, n.Text) {
 			line = n.Line
 		}
 		for _, e := range n.Entries {
@@ -127,13 +172,13 @@ func (a *Application) PlaceOf(resource string) string {
 			look(item, "")
 		}
 	}
-	if look(a.src.Root, ""); line == 0 {
+	if look(src.Root, ""); line == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", a.src.File, line)
+	return fmt.Sprintf("%s:%d", src.File, line)
 }
 
-// Locate adds to an error about what the files name the place where the application file does.
+// Locate adds to an error about what the files name the place where they do.
 func (a *Application) Locate(err error) error {
 	var about *sluice.Error
 	switch kind := sluice.KindOf(err); {

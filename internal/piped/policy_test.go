@@ -57,7 +57,8 @@ var (
 )
 
 // signedReads are what the checks before a deployment read without an SDK client.
-var signedReads = []string{"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ecr:BatchGetImage"}
+var signedReads = []string{"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ecr:BatchGetImage", "ecr:DescribeImages",
+	"ecr:DescribePullThroughCacheRules", "ecr:DescribeRepositories"}
 
 // sources are the files of our packages that the plugin is made of, apart from the
 // gate's: that has a name for every write.

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// allowChecks allows the checks of a plan before the first write (package verify): of the network, the
-// capacity providers, the alarms and the registries that the deployment changes, and of tags of images. Without them, the
-// plan notes what it could not check.
+// allowChecks allows the checks of a plan before the first write (package verify): of the network, the capacity
+// providers, the alarms and the registries that the deployment changes, and of images. Without them, the plan notes what
+// it could not check.
 func (b *builder) allowChecks() error {
 	if !b.plan.Mode().HasService() {
 		return nil
@@ -41,15 +41,16 @@ func (b *builder) allowChecks() error {
 	if _, port := task.FixedHostPort(); port != 0 {
 		b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
 	}
-	b.allowTagCheck(task.Input)
+	b.allowImageChecks(task.Input)
 	return nil
 }
 
-// allowTagCheck allows to read which images of ECR tags name.
-func (b *builder) allowTagCheck(task *awsecs.RegisterTaskDefinitionInput) {
+// allowImageChecks allows to read images of ECR, and the names of those that exist instead of one that does not.
+func (b *builder) allowImageChecks(task *awsecs.RegisterTaskDefinitionInput) {
 	for _, c := range task.ContainerDefinitions {
-		if i, err := definition.ParseImage(aws.ToString(c.Image)); err == nil && i.Digest == "" && i.IsECR() {
-			b.allowActions(readChecks, []string{wildcard}, "ecr:BatchGetImage")
+		if i, err := definition.ParseImage(aws.ToString(c.Image)); err == nil && i.IsECR() {
+			b.allowActions(readChecks, []string{wildcard}, "ecr:BatchGetImage", "ecr:DescribeImages",
+				"ecr:DescribePullThroughCacheRules", "ecr:DescribeRepositories")
 		}
 	}
 }

@@ -82,6 +82,36 @@ func newReader(t *testing.T) signedread.Reader {
 	return signedread.Reader{Sender: direct{sim.Handler()}}
 }
 
+// readImage reads one image of the repository web.
+func readImage(ctx context.Context, r signedread.Reader, id signedread.ImageID) (signedread.ReadImage, error) {
+	all, err := r.Images(ctx, "123456789012", "web", []signedread.ImageID{id})
+	if err != nil {
+		return signedread.ReadImage{}, err
+	}
+	return all[0], all[0].Err
+}
+
+// Images of one repository are read by one call, each with its own result.
+func TestImagesOfARepository(t *testing.T) {
+	ctx, r := context.Background(), newReader(t)
+	all, err := r.Images(ctx, "123456789012", "web", []signedread.ImageID{{Tag: "v2"}, {Tag: "v1"}})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("got %d results and %v, want one for each of two IDs", len(all), err)
+	}
+	if sluice.KindOf(all[0].Err) != sluice.NotFound || all[1].Err != nil || all[1].Digest == "" {
+		t.Errorf("v2 has %v and v1 %v with digest %q, want only v2 missing", all[0].Err, all[1].Err, all[1].Digest)
+	}
+	if tags, isAll, err := r.Tags(ctx, "123456789012", "web"); err != nil || !isAll || !slices.Equal(tags, []string{"v1"}) {
+		t.Errorf("the tags are %q, all: %v, %v; want v1 alone", tags, isAll, err)
+	}
+	if names, err := r.Repositories(ctx, "123456789012"); err != nil || !slices.Equal(names, []string{"web"}) {
+		t.Errorf("the repositories are %q, %v; want web", names, err)
+	}
+	if prefixes, err := r.PullThroughPrefixes(ctx, "123456789012"); err != nil || len(prefixes) != 0 {
+		t.Errorf("the rules are %q, %v; want none", prefixes, err)
+	}
+}
+
 func TestValuesAreRead(t *testing.T) {
 	ctx, r := context.Background(), newReader(t)
 	for _, c := range []struct {
@@ -112,14 +142,14 @@ func TestValuesAreRead(t *testing.T) {
 	if err != nil || !strings.HasPrefix(arn, "arn:aws:secretsmanager:us-east-1:123456789012:secret:shop/db-") {
 		t.Error(arn, err)
 	}
-	image, err := r.Image(ctx, "123456789012", "web", "v1", "")
+	image, err := readImage(ctx, r, signedread.ImageID{Tag: "v1"})
 	if err != nil || !slices.Equal(image.Platforms, []string{"linux/amd64", "linux/arm64"}) {
 		t.Error(image, err)
 	}
 	if len(image.Parts) != 2 || !image.Has(image.Digest) || !image.Has(image.Parts[1]) || image.Has("sha256:other") {
 		t.Error("an index has its own digest and those of its platforms:", image)
 	}
-	if again, err := r.Image(ctx, "123456789012", "web", "", image.Digest); err != nil || again.Digest != image.Digest {
+	if again, err := readImage(ctx, r, signedread.ImageID{Digest: image.Digest}); err != nil || again.Digest != image.Digest {
 		t.Error(again, err)
 	}
 	networks, err := r.Networks(ctx, []string{"subnet-0123456789abcdef0", "subnet-none"})
@@ -139,7 +169,7 @@ func TestWhatDoesNotExist(t *testing.T) {
 		"export": func() error { _, err := r.Export(ctx, "none"); return err },
 		"object": func() error { _, err := r.Object(ctx, "config", "none"); return err },
 		"bucket": func() error { _, err := r.Object(ctx, "none", "none"); return err },
-		"image":  func() error { _, err := r.Image(ctx, "123456789012", "web", "v2", ""); return err },
+		"image":  func() error { _, err := readImage(ctx, r, signedread.ImageID{Tag: "v2"}); return err },
 		"secret": func() error { _, err := r.SecretARN(ctx, "none"); return err },
 	} {
 		if err := read(); sluice.KindOf(err) != sluice.NotFound {

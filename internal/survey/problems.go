@@ -25,7 +25,7 @@ func surveyProblems(ctx context.Context, a *account.Account, app *appfile.Applic
 			return err
 		}
 	}
-	d := verify.Deployment{Deploys: deploys, Changes: func(member string) bool { return changed[member] }}
+	d := verify.Deployment{Deploys: deploys, Serving: live.Definition, Changes: func(member string) bool { return changed[member] }}
 	if live.Service != nil {
 		d.Tasks = live.Service.DesiredCount
 	}

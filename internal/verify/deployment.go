@@ -21,6 +21,7 @@ type Deployment struct {
 	Deploys bool                     // whether it changes anything
 	Tasks   int32                    // the desired count
 	Changes func(member string) bool // whether it changes a member of the service definition
+	Serving *ecstypes.TaskDefinition // the revision that serves; nil: there is none
 }
 
 // BeforeDeployment checks what a deployment changes and AWS would refuse only after the first write, and the alarms that
@@ -28,10 +29,10 @@ type Deployment struct {
 // checked. It returns an error only if ctx has ended.
 func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d Deployment) ([]Finding, error) {
 	c := newChecker(app, from)
-	c.tasks, c.isDeployment = d.Tasks, true
+	c.tasks, c.serving, c.isDeployment = d.Tasks, d.Serving, true
 	checks := []func(context.Context){c.checkTags}
 	if d.Deploys {
-		checks = append(checks, c.checkAlarms, c.checkHostPorts)
+		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkHostPorts)
 	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups)

@@ -10,9 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
-	"github.com/sluice-ecs/sluice/internal/signedread"
 )
 
 // checkImages requires images that exist for the platform of the tasks. Each is checked once.
@@ -43,32 +41,12 @@ func (c *checker) checkImages(ctx context.Context) {
 }
 
 func (c *checker) checkECRImage(ctx context.Context, subject string, image definition.Image) {
-	got, err := c.readECR(ctx, image)
-	if sluice.KindOf(err) == sluice.NotFound && image.Account != c.aws.Account {
-		c.warn(subject, "account "+image.Account+" does not show it: "+sluice.Inner(err).Error(), "")
+	got := c.readECR(ctx, image)
+	if isMissing(got.Err) {
+		c.judgeMissing(ctx, subject, image, got.Err)
 		return
 	}
-	c.judgeImage(subject, image, got.Platforms, err)
-}
-
-// readImage is the result of a read of an image.
-type readImage struct {
-	manifest signedread.ImageManifest
-	err      error
-}
-
-// readECR reads an image of ECR once.
-func (c *checker) readECR(ctx context.Context, image definition.Image) (signedread.ImageManifest, error) {
-	name := image.Host + "/" + image.Repository + ":" + image.Reference()
-	got, isRead := c.images[name]
-	if !isRead {
-		var from signedread.Reader
-		if from, got.err = c.aws.in(ctx, image.Region); got.err == nil {
-			got.manifest, got.err = from.Image(ctx, image.Account, image.Repository, image.Tag, image.Digest)
-		}
-		c.images[name] = got
-	}
-	return got.manifest, got.err
+	c.judgeImage(subject, image, got.Platforms, got.Err)
 }
 
 // judgeImage compares the platforms of an image with that of the tasks.

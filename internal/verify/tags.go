@@ -40,21 +40,9 @@ func (c *checker) checkTags(ctx context.Context) {
 	}
 }
 
-// taggedImage is an image of a container that its tag identifies.
-type taggedImage struct {
-	container, name string
-	image           definition.Image
-}
-
 // taggedImages returns the images that are not named by their digest and are in ECR.
-func (c *checker) taggedImages() (all []taggedImage) {
-	c.containers(func(d ecstypes.ContainerDefinition) {
-		image, err := definition.ParseImage(aws.ToString(d.Image))
-		if err == nil && image.Digest == "" && image.IsECR() {
-			all = append(all, taggedImage{aws.ToString(d.Name), *d.Image, image})
-		}
-	})
-	return all
+func (c *checker) taggedImages() []containerImage {
+	return slices.DeleteFunc(c.ecrImages(), func(x containerImage) bool { return x.image.Digest != "" })
 }
 
 // noteOtherRegistries names images whose tag usually moves and that are not in ECR.
@@ -72,7 +60,7 @@ func (c *checker) noteOtherRegistries() {
 }
 
 // compareTag compares one image, if the tasks run it by the same name.
-func (c *checker) compareTag(ctx context.Context, subject string, t taggedImage, tasks []ecs.Task) {
+func (c *checker) compareTag(ctx context.Context, subject string, t containerImage, tasks []ecs.Task) {
 	var digests []string // one for each task
 	for _, task := range tasks {
 		if running := task.Images[t.container]; running.Name == t.name && running.Digest != "" {
@@ -82,7 +70,8 @@ func (c *checker) compareTag(ctx context.Context, subject string, t taggedImage,
 	if len(digests) == 0 {
 		return
 	}
-	now, err := c.readECR(ctx, t.image)
+	now := c.readECR(ctx, t.image)
+	err := now.Err
 	if isMissing(err) && t.image.Account == c.aws.Account {
 		c.warn(subject, "the repository has no such image any more, and a new deployment cannot start it: "+
 			sluice.Inner(err).Error(), "build and push the image, or correct its tag")

@@ -65,8 +65,9 @@ type checker struct {
 	task     *awsecs.RegisterTaskDefinitionInput
 	// isDeployment: a plan checks what its deployment changes.
 	isDeployment bool
-	tasks        int32 // the desired count of the running service; 0: it is not known
-	images       map[string]readImage
+	tasks        int32                    // the desired count of the running service; 0: it is not known
+	serving      *ecstypes.TaskDefinition // the revision that serves; nil: there is none, or it is not known
+	images       map[definition.Image]signedread.ReadImage
 	cluster      struct {
 		isRead bool
 		is     upkeep.Cluster
@@ -93,7 +94,7 @@ func Open(a *account.Account, id string, readIn func(context.Context, string) (s
 }
 
 func newChecker(app *appfile.Application, from AWS) *checker {
-	return &checker{aws: from, app: app, task: app.Task.Input, images: map[string]readImage{}}
+	return &checker{aws: from, app: app, task: app.Task.Input, images: map[definition.Image]signedread.ReadImage{}}
 }
 
 // Run checks the resources that the files of an application name. It returns an error only if ctx has ended.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -18,7 +19,7 @@ func refuseProblems(live plan.AWSState) error {
 }
 
 // warnProblems adds the other problems: warnings, and notes for what could not be checked.
-func warnProblems(p *plan.Plan, live plan.AWSState) {
+func warnProblems(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	for _, x := range live.Problems {
 		if x.Level == plan.Unread {
 			p.Notes = append(p.Notes, "not checked: "+x.Resource+": "+x.Text)
@@ -29,6 +30,9 @@ func warnProblems(p *plan.Plan, live plan.AWSState) {
 				"may too"
 		}
 		text := x.Resource + ": " + x.Text
+		if place := app.PlaceOf(x.Resource); place != "" {
+			text = place + ": " + text
+		}
 		if x.Next != "" {
 			text += ". Next: " + x.Next
 		}

@@ -32,7 +32,7 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 	warnIdle(p, app, live)
 	warnNames(p, app, live)
 	warnPlatform(p, app)
-	warnProblems(p, live)
+	warnProblems(p, app, live)
 	accessRulesOf(p.Access).warn(p, app, live)
 	r.warn(p, app, live)
 }
