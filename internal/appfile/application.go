@@ -9,12 +9,7 @@
 package appfile
 
 import (
-	"errors"
-	"fmt"
-	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -105,90 +100,6 @@ type Application struct {
 	Source map[string]string
 
 	src *definition.Source // of the application file
-}
-
-// PlaceOf returns where the files name a resource of AWS, as "sluice.yaml:14": by its ARN, or by the name of its cluster
-// or image. It is empty if they do not name it.
-func (a *Application) PlaceOf(resource string) string {
-	if resource == "" {
-		return ""
-	}
-	return a.placeOf(func(key, text string) bool { return isName(key, text, resource) })
-}
-
-// isName reports whether the text of a member names a resource, as errors do.
-func isName(key, text, resource string) bool {
-	switch {
-	case key == "image":
-		return "image "+text == resource
-	case key == "cluster", strings.HasPrefix(resource, "arn:"):
-		return text == resource
-	}
-	return false
-}
-
-// PlaceOfServiceName returns where the files give the name of the service. It is empty if they do not.
-func (a *Application) PlaceOfServiceName() string {
-	return a.placeOf(func(key, text string) bool {
-		return key == "serviceName" && a.Service != nil && text == aws.ToString(a.Service.Input.ServiceName)
-	})
-}
-
-// placeOf returns the first place of the application file and the definitions that is asked for. is gets texts with
-// their keys.
-func (a *Application) placeOf(is func(key, text string) bool) string {
-	if place := placeIn(a.src, is); place != "" {
-		return place
-	}
-	if a.Service != nil {
-		if place := placeIn(a.Service.Text.Source, is); place != "" {
-			return place
-		}
-	}
-	if a.Task != nil {
-		return placeIn(a.Task.Text.Source, is)
-	}
-	return ""
-}
-
-// placeIn is [Application.placeOf] in one file.
-func placeIn(src *definition.Source, is func(key, text string) bool) string {
-	if src == nil {
-		return ""
-	}
-	line := 0
-	var look func(n *definition.Node, key string)
-	look = func(n *definition.Node, key string) {
-		if n == nil || line > 0 {
-			return
-		}
-		if n.Text != "" && is(key, n.Text) {
-			line = n.Line
-		}
-		for _, e := range n.Entries {
-			look(e.Value, e.Key)
-		}
-		for _, item := range n.Items {
-			look(item, "")
-		}
-	}
-	if look(src.Root, ""); line == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", src.File, line)
-}
-
-// Locate adds to an error about what the files name the place where they do.
-func (a *Application) Locate(err error) error {
-	var about *sluice.Error
-	switch kind := sluice.KindOf(err); {
-	case err == nil, kind != "" && kind != sluice.NotFound && kind != sluice.Conflict, !errors.As(err, &about):
-		return err
-	}
-	if place := a.PlaceOf(about.Resource); place != "" {
-		return &sluice.Error{Op: place, Kind: sluice.KindOf(err), Err: err}
-	}
-	return err
 }
 
 // KeepsMember reports whether a member of the service stays as it is although the service definition leaves it out:

@@ -63,8 +63,8 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
 			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
-		return problem(app.Canary.ARN, "give the canary another target group, or create one",
-			"primary and canary are the same target group")
+		return appfile.LocateAt(app.PlaceOfCanaryGroup(), problem("", "give the canary another target group, or create one",
+			"primary and canary are the same target group: %s", sluice.TargetGroupName(app.Canary.ARN)))
 	}
 	if err := balancerRulesOf(p.Type).refuse(app, live); err != nil {
 		return err

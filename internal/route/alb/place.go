@@ -61,31 +61,38 @@ func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]Gr
 	return places, nil
 }
 
-// findMissing returns the error of the first group that does not exist, with a group of a similar name, or with a command
-// that creates it like the others. AWS does not say which of several it is. err is its error about all of them.
+// findMissing returns an error for each group that does not exist. AWS does not say which of several it is. err is its
+// error about all of them.
 func findMissing(ctx context.Context, api *awselb.Client, groups []string, err error) error {
-	absent, like := groups[0], (*elbtypes.TargetGroup)(nil)
+	absent, like := groups[:1], (*elbtypes.TargetGroup)(nil)
 	if len(groups) > 1 {
 		absent, like = splitMissing(ctx, api, groups)
 	}
-	if absent == "" {
+	if len(absent) == 0 {
 		return fmt.Errorf("look up target groups: %w", sluice.Inner(err))
 	}
-	missing := &sluice.Error{Op: "look up target group", Resource: absent, Kind: sluice.NotFound, Err: sluice.Inner(err),
-		Next: "correct its ARN"}
 	others := otherGroups(ctx, api, groups)
-	names := slices.Collect(maps.Keys(others))
-	if len(names) > 0 {
-		missing.Err = fmt.Errorf("%w; Region %s has %s", missing.Err, api.Options().Region, definition.ListNames(names))
+	if names := slices.Collect(maps.Keys(others)); len(names) > 0 {
+		err = fmt.Errorf("%w; Region %s has %s", sluice.Inner(err), api.Options().Region, definition.ListNames(names))
 	}
-	switch near := definition.Nearest(sluice.TargetGroupName(absent), names); {
+	var all []error
+	for _, arn := range absent {
+		all = append(all, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound, Err: err,
+			Next: missingAdvice(arn, others, like)})
+	}
+	return errors.Join(all...)
+}
+
+// missingAdvice names a group with a similar name, or a command that creates the missing one like another.
+func missingAdvice(arn string, others map[string]string, like *elbtypes.TargetGroup) string {
+	name := sluice.TargetGroupName(arn)
+	switch near := definition.Nearest(name, slices.Collect(maps.Keys(others))); {
 	case near != "":
-		missing.Next = "correct its ARN: " + near + " is " + others[near]
+		return "correct its ARN: " + near + " is " + others[near]
 	case like != nil:
-		missing.Next = "correct its ARN, or create it and set the new ARN: " +
-			createCommand(sluice.TargetGroupName(absent), like)
+		return "correct its ARN, or create it and set the new ARN: " + createCommand(name, like)
 	}
-	return missing
+	return "correct its ARN"
 }
 
 // NearestGroup returns the ARN of the target group of the Region whose name is nearest to that of a missing one; empty: there
@@ -95,15 +102,15 @@ func NearestGroup(ctx context.Context, api *awselb.Client, missing string) (arn 
 	return others[definition.Nearest(sluice.TargetGroupName(missing), slices.Collect(maps.Keys(others)))]
 }
 
-// splitMissing reads each of several groups, and returns the first that does not exist and one that does.
-func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent string, found *elbtypes.TargetGroup) {
+// splitMissing reads each of several groups, and returns those that do not exist and one that does.
+func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent []string, found *elbtypes.TargetGroup) {
 	for _, arn := range groups {
 		out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
 		switch {
 		case err == nil && len(out.TargetGroups) > 0:
 			found = &out.TargetGroups[0]
-		case absent == "" && sluice.KindOf(err) == sluice.NotFound:
-			absent = arn
+		case sluice.KindOf(err) == sluice.NotFound:
+			absent = append(absent, arn)
 		}
 	}
 	return absent, found

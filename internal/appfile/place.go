@@ -1,0 +1,130 @@
+package appfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// PlaceOf returns where the files name a resource of AWS first, as "sluice.yaml:14": by its ARN, or by the name of its
+// cluster or image. It is empty if they do not name it.
+func (a *Application) PlaceOf(resource string) string {
+	return firstOf(a.placesOf(resource))
+}
+
+// placesOf returns all places of [Application.PlaceOf], of one file.
+func (a *Application) placesOf(resource string) []string {
+	return a.findTexts(func(t namedText) bool {
+		switch {
+		case t.key == "image":
+			return "image "+t.text == resource
+		case t.key == "cluster", strings.HasPrefix(resource, "arn:"):
+			return t.text == resource
+		}
+		return false
+	})
+}
+
+// PlaceOfServiceName returns where the files give the name of the service. It is empty if they do not.
+func (a *Application) PlaceOfServiceName() string {
+	return firstOf(a.findTexts(func(t namedText) bool {
+		return t.key == "serviceName" && a.Service != nil && t.text == aws.ToString(a.Service.Input.ServiceName)
+	}))
+}
+
+// PlaceOfCanaryGroup returns where the files name the target group of the canary. It is empty if they do not.
+func (a *Application) PlaceOfCanaryGroup() string {
+	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "canary" && t.key == "targetGroupArn" }))
+}
+
+func firstOf(places []string) string {
+	if len(places) == 0 {
+		return ""
+	}
+	return places[0]
+}
+
+// namedText is a text of a file with the key of its member, and that of the map which has the member.
+type namedText struct{ in, key, text string }
+
+// findTexts returns the places of texts in the first file that has any: the application file or one of the definitions.
+func (a *Application) findTexts(is func(namedText) bool) (places []string) {
+	all := []*definition.Source{a.src}
+	if a.Service != nil {
+		all = append(all, a.Service.Text.Source)
+	}
+	if a.Task != nil {
+		all = append(all, a.Task.Text.Source)
+	}
+	for _, src := range all {
+		if places = findTextsIn(src, is); len(places) > 0 {
+			return places
+		}
+	}
+	return nil
+}
+
+func findTextsIn(src *definition.Source, is func(namedText) bool) (places []string) {
+	if src == nil {
+		return nil
+	}
+	var look func(n *definition.Node, in, key string)
+	look = func(n *definition.Node, in, key string) {
+		if n == nil {
+			return
+		}
+		if n.Text != "" && is(namedText{in, key, n.Text}) {
+			places = append(places, fmt.Sprintf("%s:%d", src.File, n.Line))
+		}
+		for _, e := range n.Entries {
+			look(e.Value, key, e.Key)
+		}
+		for _, item := range n.Items {
+			look(item, key, "")
+		}
+	}
+	look(src.Root, "", "")
+	return places
+}
+
+// Locate adds to an error about what the files name the place where they do. An error about a resource that is named twice
+// and does not exist becomes one for each place, because each has to be corrected.
+func (a *Application) Locate(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, a.Locate(e))
+		}
+		return errors.Join(all...)
+	}
+	var about *sluice.Error
+	kind := sluice.KindOf(err)
+	if err == nil || kind != "" && kind != sluice.NotFound && kind != sluice.Conflict || !errors.As(err, &about) {
+		return err
+	}
+	places := a.placesOf(about.Resource)
+	switch {
+	case len(places) == 0:
+		return err
+	case len(places) == 1 || kind != sluice.NotFound:
+		return LocateAt(places[0], err)
+	}
+	all := make([]error, len(places))
+	for i, place := range places {
+		all[i] = LocateAt(place, err)
+	}
+	return errors.Join(all...)
+}
+
+// LocateAt adds a place to an error. An error without a place is returned as it is.
+func LocateAt(place string, err error) error {
+	if place == "" {
+		return err
+	}
+	return &sluice.Error{Op: place, Kind: sluice.KindOf(err), Err: err}
+}
