@@ -51,8 +51,8 @@ func TestTyposInNamesAreTold(t *testing.T) {
 		onExample(t, example.name, example.file, func(b *bench) {
 			b.app.Service.Input.ServiceName = aws.String("wbe")
 			_, err := b.planned()
-			b.wantError(example.name, err, "service wbe does not exist (the cluster has web), but its target groups have targets: ",
-				" of service web", "next: correct serviceName")
+			b.wantError(example.name, err, "cluster prod has no service wbe (it has web), but the target groups have targets: ",
+				" of service web", "next: correct serviceName: web exists")
 			b.app.Cluster = "prdo"
 			_, err = b.planned()
 			b.wantError(example.name, err, "the cluster does not exist in Region us-east-1, which has prod",
@@ -74,8 +74,8 @@ func TestTyposInNamesAreTold(t *testing.T) {
 	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
 		b.app.Service.Input.ServiceName = aws.String("wbe")
 		_, err := b.planned()
-		b.wantError("rolling", err, "service wbe does not exist (the cluster has web), but its target groups have targets: ",
-			" of service web", "next: correct serviceName")
+		b.wantError("rolling", err, "cluster prod has no service wbe (it has web), but the target groups have targets: ",
+			" of service web", "next: correct serviceName: web exists")
 		b.app.OnOtherTargets = sluice.AllowTargets
 		p, err := b.planned()
 		check(t, err)
@@ -174,7 +174,8 @@ func TestMissingTargetGroupIsNamed(t *testing.T) {
 		} {
 			plans(name, wrong, primary, "look up target group ("+wrong+")", "next: correct its ARN: web-canary is "+right)
 		}
-		plans("both", other, strings.Replace(primary, "web-primary", "web-prim", 1), "TargetGroupNotFound",
+		absent := strings.Replace(primary, "web-primary", "web-prim", 1)
+		plans("both", other, absent, "look up target group ("+absent+")", "look up target group ("+other+")",
 			"next: correct its ARN")
 	})
 }

@@ -61,17 +61,30 @@ func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) err
 	if len(live.Foreign) == 0 {
 		return nil
 	}
-	why := "targets that are not tasks of the service get requests from its target groups: "
-	if live.IsNewService() {
-		_, service := ServiceNames(app)
-		why = fmt.Sprintf("service %s does not exist%s, but its target groups have targets: ", service, existingText(live))
-	}
 	var all []string
 	for _, t := range live.Foreign {
 		all = append(all, t.String())
 	}
+	targets := strings.Join(all, ", ")
+	if live.IsNewService() {
+		return refuseJoining(app, live, targets)
+	}
 	return &sluice.Error{Op: "plan", Resource: groupARN(live.Foreign[0], app), Kind: sluice.Conflict,
-		Err: errors.New(why + strings.Join(all, ", ")), Next: foreignAdvice(app, live, allow)}
+		Err:  errors.New("targets that are not tasks of the service get requests from its target groups: " + targets),
+		Next: foreignAdvice(app, live, allow)}
+}
+
+// refuseJoining rejects a new service in target groups that have targets, at the line of its name: the name may be a typo.
+func refuseJoining(app *appfile.Application, live plan.AWSState, targets string) error {
+	cluster, service := ServiceNames(app)
+	next := "correct serviceName, or give the new service a target group without targets"
+	if near := definition.Nearest(service, live.Services); near != "" {
+		next = "correct serviceName: " + near + " exists"
+	}
+	return appfile.LocateAt(app.PlaceOfServiceName(), &sluice.Error{Op: "plan", Resource: cluster + "/" + service,
+		Kind: sluice.Conflict, Next: next,
+		Err: fmt.Errorf("cluster %s has no service %s%s, but the target groups have targets: %s. If a second service in them is "+
+			"meant, set onOtherTargets: allow", sluice.ARNName(cluster), service, existingText(live), targets)})
 }
 
 // joinsAnother reports whether the deployment creates a service in target groups that have tasks of another one.
@@ -82,12 +95,9 @@ func joinsAnother(app *appfile.Application, live plan.AWSState) bool {
 	})
 }
 
-// foreignAdvice returns what to do about targets of others. It prints a command that removes a target from the load
-// balancer only if the service of the files exists and no task of the cluster has the address.
+// foreignAdvice returns what to do about targets of others next to a service that exists. It prints a command that removes
+// a target from the load balancer only if no task of the cluster has the address.
 func foreignAdvice(app *appfile.Application, live plan.AWSState, allow string) string {
-	if live.IsNewService() {
-		return "correct serviceName, or give the new service a target group without targets. Or set " + allow
-	}
 	ownGroup := "give the application a target group of its own. Or set " + allow
 	for _, t := range live.Foreign {
 		switch {
@@ -104,15 +114,10 @@ func foreignAdvice(app *appfile.Application, live plan.AWSState, allow string) s
 
 // existingText names the services that the cluster has.
 func existingText(live plan.AWSState) string {
-	const most = 10
-	names := slices.Sorted(slices.Values(live.Services))
-	switch {
-	case len(names) == 0:
+	if len(live.Services) == 0 {
 		return ""
-	case len(names) > most:
-		return fmt.Sprintf(" (the cluster has %s and %d more)", strings.Join(names[:most], ", "), len(names)-most)
 	}
-	return fmt.Sprintf(" (the cluster has %s)", strings.Join(names, ", "))
+	return " (it has " + definition.ListNames(live.Services) + ")"
 }
 
 // warnNewService warns if the deployment creates a service whose name is nearly that of an existing one.
