@@ -350,15 +350,26 @@ after:
 func TestPlaceOf(t *testing.T) {
 	const group, rule = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/0123456789abcdef", "arn:aws:x:::y"
 	fsys := fstest.MapFS{"sluice.yaml": {Data: []byte("name: prod\ncluster: prod\ninput:\n  taskDefinitionFile: taskdef.json\n" +
-		"  listenerRules:\n  - " + rule + "\n  targetGroups:\n    primary:\n      targetGroupArn: " + group + "\n")}}
+		"  serviceDefinitionFile: servicedef.json\n  listenerRules:\n  - " + rule +
+		"\n  targetGroups:\n    primary:\n      targetGroupArn: " + group +
+		"\n    canary: {targetGroupArn: " + group + "}\npipeline:\n  stages: [{name: ECS_SYNC}]\n")},
+		"taskdef.json": {Data: []byte("{\n\"family\": \"web\", \"containerDefinitions\": [{\n\"name\": \"web\",\n" +
+			"\"image\": \"web:v1\", \"memory\": 64}]}")},
+		"servicedef.json": {Data: []byte("{\"cluster\": \"prod\",\n\"serviceName\": \"web\"}")}}
 	files, err := ReadFiles(fsys, "sluice.yaml", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for resource, want := range map[string]string{"prod": "sluice.yaml:2", rule: "sluice.yaml:6", group: "sluice.yaml:9",
-		"web": "", "": "", "taskdef.json": "", group + "0": ""} {
+	for resource, want := range map[string]string{"prod": "sluice.yaml:2", rule: "sluice.yaml:7", group: "sluice.yaml:10",
+		"web": "", "": "", "taskdef.json": "", group + "0": "", "image web:v1": "taskdef.json:4", "web:v1": ""} {
 		if got := files.Application.PlaceOf(resource); got != want {
 			t.Errorf("%q is at %q, want %q", resource, got, want)
+		}
+	}
+	for want, got := range map[string]string{"servicedef.json:2": files.Application.PlaceOfServiceName(),
+		"sluice.yaml:11": files.Application.PlaceOfCanaryGroup(), "sluice.yaml:12": files.Application.PlaceOfPipeline()} {
+		if got != want {
+			t.Errorf("the member at %s is at %q", want, got)
 		}
 	}
 }

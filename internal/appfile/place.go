@@ -19,6 +19,9 @@ func (a *Application) PlaceOf(resource string) string {
 
 // placesOf returns all places of [Application.PlaceOf], of one file.
 func (a *Application) placesOf(resource string) []string {
+	if resource == "" {
+		return nil
+	}
 	return a.findTexts(func(t namedText) bool {
 		switch {
 		case t.key == "image":
@@ -42,6 +45,11 @@ func (a *Application) PlaceOfCanaryGroup() string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "canary" && t.key == "targetGroupArn" }))
 }
 
+// PlaceOfPipeline returns where the files give the pipeline. It is empty if they do not.
+func (a *Application) PlaceOfPipeline() string {
+	return firstOf(a.findTexts(func(t namedText) bool { return t.key == "pipeline" && t.text == "" }))
+}
+
 func firstOf(places []string) string {
 	if len(places) == 0 {
 		return ""
@@ -49,10 +57,11 @@ func firstOf(places []string) string {
 	return places[0]
 }
 
-// namedText is a text of a file with the key of its member, and that of the map which has the member.
+// namedText is a text of a file with the key of its member, and that of the map which has the member. The text of a list
+// or map is empty.
 type namedText struct{ in, key, text string }
 
-// findTexts returns the places of texts in the first file that has any: the application file or one of the definitions.
+// findTexts returns the places of members in the first file that has any: the application file or one of the definitions.
 func (a *Application) findTexts(is func(namedText) bool) (places []string) {
 	all := []*definition.Source{a.src}
 	if a.Service != nil {
@@ -73,22 +82,25 @@ func findTextsIn(src *definition.Source, is func(namedText) bool) (places []stri
 	if src == nil {
 		return nil
 	}
-	var look func(n *definition.Node, in, key string)
-	look = func(n *definition.Node, in, key string) {
+	var look func(n *definition.Node, in, key string, line int)
+	look = func(n *definition.Node, in, key string, line int) {
 		if n == nil {
 			return
 		}
-		if n.Text != "" && is(namedText{in, key, n.Text}) {
-			places = append(places, fmt.Sprintf("%s:%d", src.File, n.Line))
+		if n.Text != "" {
+			line = n.Line
+		}
+		if is(namedText{in, key, n.Text}) {
+			places = append(places, fmt.Sprintf("%s:%d", src.File, line))
 		}
 		for _, e := range n.Entries {
-			look(e.Value, key, e.Key)
+			look(e.Value, key, e.Key, e.Line)
 		}
 		for _, item := range n.Items {
-			look(item, key, "")
+			look(item, key, "", item.Line)
 		}
 	}
-	look(src.Root, "", "")
+	look(src.Root, "", "", 1)
 	return places
 }
 

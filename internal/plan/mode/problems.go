@@ -30,13 +30,11 @@ func warnProblems(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 				"may too"
 		}
 		text := x.Resource + ": " + x.Text
-		if place := app.PlaceOf(x.Resource); place != "" {
-			text = place + ": " + text
-		}
 		if x.Next != "" {
 			text += ". Next: " + x.Next
 		}
-		if p.Warnings = append(p.Warnings, text); x.Level == plan.Moved {
+		addWarningAt(p, app.PlaceOf(x.Resource), "%s", text)
+		if x.Level == plan.Moved {
 			p.MovedTags = append(p.MovedTags, text)
 		}
 	}

@@ -13,8 +13,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/validate"
 )
 
-func addWarning(p *plan.Plan, format string, args ...any) {
-	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+func addWarning(p *plan.Plan, format string, args ...any) { addWarningAt(p, "", format, args...) }
+
+// addWarningAt is addWarning about a place of the files; empty: about none.
+func addWarningAt(p *plan.Plan, place, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if place != "" {
+		text = place + ": " + text
+	}
+	p.Warnings = append(p.Warnings, text)
 }
 
 // collectWarnings collects what a user should know before the deployment starts.
@@ -61,7 +68,7 @@ func warnVariants(p *plan.Plan, app *appfile.Application, live plan.AWSState,
 	own(p, app, live)
 	warnGroups(p, live)
 	warnShares(p, desiredCount(p, app, live))
-	warnEnd(p)
+	warnEnd(p, app.PlaceOfPipeline())
 }
 
 // warnFirstPipeline warns that a first deployment does not run the pipeline.
@@ -156,8 +163,8 @@ func warnShares(p *plan.Plan, desired int) {
 }
 
 // warnEnd warns about the canary that the pipeline leaves running, and about stages that lose or
-// keep the old tasks.
-func warnEnd(p *plan.Plan) {
+// keep the old tasks. pipeline is its place in the files.
+func warnEnd(p *plan.Plan, pipeline string) {
 	for _, s := range p.Stages {
 		if s.Recreate {
 			addWarning(p, "recreate stops the old tasks before the new ones start: requests in between are lost")
@@ -169,11 +176,11 @@ func warnEnd(p *plan.Plan) {
 		}
 	}
 	if p.PromotesNothing() {
-		addWarning(p, "the pipeline promotes nothing: %s serves after it as before; to promote the new revision, add %s",
+		addWarningAt(p, pipeline, "the pipeline promotes nothing: %s serves after it as before; to promote the new revision, add %s",
 			p.From, appfile.StagePrimaryRollout)
 	}
 	if end := p.FinalState(); end.Canary.Exists() {
-		addWarning(p, "the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
+		addWarningAt(p, pipeline, "the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
 			"primary: 100 and ECS_CANARY_CLEAN", end.CanaryShare())
 	}
 }
