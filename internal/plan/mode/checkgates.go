@@ -55,6 +55,19 @@ func noteGates(p *plan.Plan) {
 	}
 }
 
+// steerAdvice says how the canary gets requests while a gate judges it. A gate that compares two series may judge one alone
+// instead; a count of requests, as that of a signal, has no range.
+func steerAdvice(p *plan.Plan, g appfile.Gate) string {
+	next := "add ECS_TRAFFIC_ROUTING with a share for the canary before the stage"
+	if slices.ContainsFunc(p.Stages, func(s plan.Stage) bool { return s.ShiftsTraffic() && s.Weights.Canary() > 0 }) {
+		next = "move the stage between ECS_TRAFFIC_ROUTING with a share for the canary and ECS_PRIMARY_ROLLOUT"
+	}
+	if !g.Counts() {
+		next += ", or use the strategy THRESHOLD"
+	}
+	return next
+}
+
 // checkGate refuses one gate. steered: the canary gets requests next to the previous version.
 func checkGate(p *plan.Plan, g appfile.Gate, steered bool, op string) error {
 	problem := func(next, format string, args ...any) error {
@@ -64,9 +77,7 @@ func checkGate(p *plan.Plan, g appfile.Gate, steered bool, op string) error {
 		return nil // the gate does not need two variants
 	}
 	if !steered {
-		return problem("move the stage between ECS_TRAFFIC_ROUTING with a share for the canary and ECS_PRIMARY_ROLLOUT, or use the "+
-			"strategy THRESHOLD",
-			"gate %s judges requests of the canary, but no canary gets requests then", g.Name)
+		return problem(steerAdvice(p, g), "gate %s judges requests of the canary, but no canary gets requests then", g.Name)
 	}
 	if g.Read.Signal == nil {
 		return nil
