@@ -28,8 +28,12 @@ func (n ARNNames) Shorten(text string) string {
 		if noun := lastNoun.FindString(before); noun != "" {
 			name = strings.TrimPrefix(name, strings.ReplaceAll(noun, "-", " ")) // "the role role deployer"
 		}
-		b.WriteString(before + name)
 		at = m[1]
+		if named, inBrackets := strings.CutSuffix(before, " ("); inBrackets && strings.HasSuffix(named, name) &&
+			strings.HasPrefix(text[at:], ")") { // "check the default rule of port 80 (default rule of port 80)"
+			before, name, at = named, "", at+1
+		}
+		b.WriteString(before + name)
 	}
 	return b.String() + text[at:]
 }

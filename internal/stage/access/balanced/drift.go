@@ -167,13 +167,13 @@ func errRuleDiffers(ctx context.Context, b traffic, e editedRule) error {
 	if err != nil {
 		return err
 	}
-	was := ""
+	was := ","
 	if ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, plannedWeights(b)); known {
-		was = "; sluice had written " + ours.Describe()
+		was = ", sluice had written " + ours.Describe() + ","
 	}
 	return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
-		Err: fmt.Errorf("another process or person edited the rule after the deployment began. The rule forwards "+
-			"to %s%s. sluice does not overwrite it", e.current.Describe(), was),
+		Err: fmt.Errorf("another process or person edited the rule after the deployment began: it forwards to %s%s and "+
+			"sluice does not overwrite it", e.current.Describe(), was),
 		Next: "restore the rule, then deploy again. To continue despite such changes, set onOutsideChange to " +
 			"reassert or adopt"}
 }
