@@ -165,7 +165,7 @@ func (c *comparison) valueText(v any, path string) string {
 }
 
 func (c *comparison) fullText(v any, path string) string {
-	if isSecretPath(path) {
+	if word, _ := v.(string); isSecretPath(path) && !(isEnvironment(path) && secret.IsPlainWord(word)) {
 		return Sensitive
 	}
 	var parts []string
@@ -208,11 +208,14 @@ func memberPath(path, key string, objects ...map[string]any) string {
 
 // isSecretPath reports whether the value at a path may be secret.
 func isSecretPath(path string) bool {
-	return strings.HasSuffix(path, ".environment.value") ||
+	return isEnvironment(path) ||
 		strings.Contains(path, ".options.") && !secret.IsHarmless(lastName(path)) ||
 		strings.Contains(path, ".driverOpts.") ||
 		strings.HasSuffix(path, ".hookDetails") || strings.HasSuffix(path, "."+pairValue)
 }
+
+// isEnvironment reports whether a path is that of a value of an environment, whose name does not say that it is secret.
+func isEnvironment(path string) bool { return strings.HasSuffix(path, ".environment.value") }
 
 // lastName returns the last name of a path.
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

@@ -22,6 +22,14 @@ func IsPair(object map[string]any) bool {
 	return IsName(key) || IsName(name)
 }
 
+// plainWords are values that no one uses as a secret: switches and levels of logs.
+var plainWords = [...]string{"true", "false", "yes", "no", "on", "off", "enabled", "disabled", "trace", "debug", "verbose",
+	"info", "notice", "warn", "warning", "error", "fatal"}
+
+// IsPlainWord reports whether a value is a switch or a level of a log, which is shown although an environment may have
+// secrets without a name that says so.
+func IsPlainWord(value string) bool { return slices.Contains(plainWords[:], strings.ToLower(value)) }
+
 // harmlessOptions are the options of log drivers that only describe where a log is and its form.
 // Addresses are not among them: they may contain a token.
 var harmlessOptions = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream",
