@@ -92,6 +92,8 @@ type Application struct {
 
 	// Notes are sentences for the user, to be printed once.
 	Notes []string
+	// LocalAWS: AWS is a local one, which pulls no images.
+	LocalAWS bool
 	// Text is the application file, evaluated if its format is a program.
 	Text []byte
 	// Secrets are values in the definitions that lookups have read and that must not be shown.

@@ -108,6 +108,8 @@ func (c *checker) judgeMissing(ctx context.Context, subject string, image defini
 		c.warn(subject, why+"; whether a pull imports it cannot be read: "+sluice.Inner(err).Error(), next)
 	case isImported(prefixes, image.Repository):
 		c.warn(subject, why+"; a pull through cache rule imports it when the first task pulls it", "")
+	case c.app.LocalAWS && c.isDeployment:
+		c.warn(subject, why+"; the local AWS pulls no images, so the tasks start", next)
 	case c.app.Service != nil && c.app.Service.Given["desiredCount"] && aws.ToInt32(c.app.Service.Input.DesiredCount) == 0:
 		c.warn(subject, why+"; the desired count is 0, so no task pulls it yet", next)
 	default:

@@ -29,7 +29,7 @@ func (c *checker) checkImages(ctx context.Context) {
 			c.fail(subject, err.Error(), "correct the image of container "+aws.ToString(d.Name))
 		case image.IsECR():
 			c.checkECRImage(ctx, subject, image)
-		case c.options.LocalAWS:
+		case c.app.LocalAWS:
 			c.ok(subject, "not looked for: the local AWS pulls no images")
 		case d.RepositoryCredentials != nil:
 			c.warn(subject, "its registry needs credentials, which sluice does not read", "")

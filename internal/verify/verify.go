@@ -51,8 +51,6 @@ type Registry interface {
 type Options struct {
 	// Secrets reads the values of secrets of which a container gets one JSON key, and checks the key.
 	Secrets bool
-	// LocalAWS: AWS is the local one, which pulls no images from other registries.
-	LocalAWS bool
 }
 
 // checker is one run of the checks.

@@ -135,7 +135,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 			out.options.Force, out.options.Restart = false, "the present tasks"
 		}
 	}
-	if p.IsLocalAWS(ctx) {
+	if app.LocalAWS = p.IsLocalAWS(ctx); app.LocalAWS {
 		gaps, err := rehearse.CheckGaps(app.Service, app.Task)
 		if err != nil {
 			return nil, err

@@ -91,8 +91,9 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) (re
 	if err := f.images.Choose(ctx, a, app); err != nil {
 		return "", err
 	}
+	app.LocalAWS = p.IsLocalAWS(ctx)
 	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.HTTPClient()}},
-		verify.Options{Secrets: f.getSecrets, LocalAWS: p.IsLocalAWS(ctx)})
+		verify.Options{Secrets: f.getSecrets})
 	if err != nil {
 		return "", err
 	}
