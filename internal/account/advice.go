@@ -150,6 +150,9 @@ func (g gate) reachAdvice(err error) string {
 	case g.endpoint != "" && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "use http:// in place of https:// in " + secret.URL(g.endpoint) +
 			"; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
+	case IsLoopback(g.endpoint) && refusedAt(err) != "":
+		return "start the local AWS with `sluice sim`, or unset its address; it was set by --endpoint-url, AWS_ENDPOINT_URL or " +
+			"the profile"
 	case g.endpoint != "":
 		return "check that " + secret.URL(g.endpoint) +
 			" responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -95,6 +96,8 @@ func faultReason(ctx context.Context, f fault) (words string, behind []error) {
 		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestIDText(f.err), behind
 	case isTLS(f.err):
 		return tlsReason(f.err), behind
+	case refusedAt(f.err) != "":
+		return "nothing listens at " + refusedAt(f.err) + " (connection refused)", behind
 	case errors.As(f.err, &send):
 		return send.Err.Error(), behind
 	case errors.As(f.err, &reply) && replyStatus(reply) >= 300:
@@ -105,6 +108,15 @@ func faultReason(ctx context.Context, f fault) (words string, behind []error) {
 			requestIDText(f.err), behind
 	}
 	return f.err.Error(), behind
+}
+
+// refusedAt returns the address that refused a connection, or "". The text is that of Unix or of Windows.
+func refusedAt(err error) string {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" && dial.Addr != nil && strings.Contains(dial.Err.Error(), "refused") {
+		return dial.Addr.String()
+	}
+	return ""
 }
 
 // redirectText names the host to which a response redirects, if it redirects. A network's sign-in

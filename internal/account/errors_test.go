@@ -58,8 +58,14 @@ func TestErrorReadsWell(t *testing.T) {
 		},
 		{
 			"nobody listens", "http://127.0.0.1:4566", func(string) (*http.Response, error) { return nil, errDial },
-			"ecs:CreateTaskSet (prod/web): dial tcp: connect: connection refused, at attempt 4",
-			"check that http://127.0.0.1:4566 responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+			"ecs:CreateTaskSet (prod/web): nothing listens at 127.0.0.1:4566 (connection refused), at attempt 4",
+			"start the local AWS with `sluice sim`, or unset its address; it was set by --endpoint-url, AWS_ENDPOINT_URL or " +
+				"the profile",
+		},
+		{
+			"nobody listens elsewhere", "http://aws.test:4566", func(string) (*http.Response, error) { return nil, errDial },
+			"ecs:CreateTaskSet (prod/web): nothing listens at 127.0.0.1:4566 (connection refused), at attempt 4",
+			"check that http://aws.test:4566 responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
 		},
 		{
 			"no such host", "", func(string) (*http.Response, error) {

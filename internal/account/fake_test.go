@@ -186,7 +186,8 @@ func throttle(op string) *http.Response {
 }
 func classBroken(op string) *http.Response { return bad(op, 500, "ServerException", "oh") }
 
-var errDial = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
+var errDial = &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4566},
+	Err: errors.New("connect: connection refused")}
 
 // world is an account on a virtual clock before a wire.
 type world struct {

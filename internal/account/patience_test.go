@@ -80,7 +80,7 @@ func TestPatientCallEndsWithItsBudget(t *testing.T) {
 				t.Error(text)
 			}
 			equal(t, "told", strings.Join(h.lines, " | "),
-				"no response from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying "+
+				"no response from AWS for 20s (ecs:DescribeServices: nothing listens at 127.0.0.1:4566 (connection refused)); trying "+
 					"again until 12:05:00 UTC, then pausing")
 		})
 }

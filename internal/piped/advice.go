@@ -23,6 +23,7 @@ var rewordings = compileRewordings([][2]string{
 		`set region in the configuration of the deploy target`},
 	{`or give --profile\b`, `or set profile in the configuration of the deploy target`},
 	{`^set --profile to`, `set profile in the configuration of the deploy target to`},
+	{"the local AWS with `sluice sim`", `the local AWS`},
 	{`--endpoint-url, AWS_ENDPOINT_URL`, `AWS_ENDPOINT_URL`},
 	{"--endpoint-url at `sluice sim`", `AWS_ENDPOINT_URL at the local AWS`},
 

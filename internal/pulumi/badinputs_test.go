@@ -70,8 +70,8 @@ func TestWrongPlacesAreExplained(t *testing.T) {
 			[]string{"another account", "next: use credentials or a role of account 000000000000"}},
 		{"clusterName", "shop", []string{"cluster shop", "Cluster not found", "next: check the resource's name"}},
 		{"desiredTaskDef", "api:7", []string{"api:7", "next: give family:revision or the ARN"}},
-		{"endpoint", "http://127.0.0.1:1", []string{"http://127.0.0.1:1", "connection refused",
-			"it was set by endpoint, AWS_ENDPOINT_URL or the profile"}},
+		{"endpoint", "http://127.0.0.1:1", []string{"nothing listens at 127.0.0.1:1", "connection refused",
+			"next: start the local AWS", "it was set by endpoint, AWS_ENDPOINT_URL or the profile"}},
 		{"endpoint", "http://user:planted@127.0.0.1:1", []string{"http://***@127.0.0.1:1", "user name"}},
 		{"assumeRole", "arn:aws:iam::role/deploy", []string{"assume role", "is invalid", "next: check the role's ARN"}},
 	} {
