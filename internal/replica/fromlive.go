@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // Live is a running service with everything around it.
@@ -47,12 +48,11 @@ func Read(ctx context.Context, a *account.Account, cluster, service string) (*Li
 	client := ecs.Service{API: a.ECS(), Cluster: l.Cluster, Name: l.Service}
 	state, err := client.Observe(ctx)
 	if err != nil {
-		return nil, err
+		return nil, survey.NameMissing(ctx, client, err)
 	}
 	if !state.IsActive() {
-		return nil, &sluice.Error{Op: "read the service", Resource: client.Resource(), Kind: sluice.NotFound,
-			Err:  errors.New("the service does not exist"),
-			Next: "check --cluster and --service, the account and the Region: aws ecs list-services --cluster " + l.Cluster}
+		return nil, survey.NoServiceError(ctx, client,
+			"check --cluster and --service, the account and the Region: aws ecs list-services --cluster "+l.Cluster)
 	}
 	_, l.Account, _ = sluice.ARNPlace(state.ARN)
 	l.Controller, l.Count = state.Controller, state.Desired
