@@ -108,6 +108,7 @@ traffic, the new primary, and the rollback if a stage fails.`,
 			if err := p.TakeVariables(c); err != nil {
 				return err
 			}
+			p.SetCommand(c, args)
 			p.SetPlace(args, c.Flags().Lookup("config"))
 			return p.LimitTime(c)
 		},

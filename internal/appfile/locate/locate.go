@@ -30,6 +30,15 @@ func File(fsys fs.FS, name string) (string, error) {
 	if !info.IsDir() {
 		return name, nil
 	}
+	file, err := folderFile(fsys, name)
+	if file == "" && err == nil {
+		err = NoFileError{applicationsBelow(fsys, name)}
+	}
+	return file, err
+}
+
+// folderFile returns the application file of a folder, or "" if it has none.
+func folderFile(fsys fs.FS, name string) (string, error) {
 	found, err := listCandidates(fsys, name)
 	switch {
 	case err != nil:
@@ -38,7 +47,7 @@ func File(fsys fs.FS, name string) (string, error) {
 		isFile(fsys, path.Join(name, ServiceFile)):
 		return path.Join(name, ServiceFile), nil
 	case len(found) == 0:
-		return "", errors.New("the folder has no application file")
+		return "", nil
 	case len(found) > 1:
 		return "", SeveralError{found}
 	}

@@ -38,7 +38,7 @@ func (s *Session) loadFiles(path string, problems func(*appfile.Files) error) (*
 		err = problems(files)
 	}
 	if err != nil {
-		return nil, s.adviseMissing(path, err)
+		return nil, err
 	}
 	app := files.Application
 	if s.Flags.timeout > 0 {
@@ -49,6 +49,11 @@ func (s *Session) loadFiles(path string, problems func(*appfile.Files) error) (*
 
 // ReadFiles reads the files of the application at a path, also if they cannot be deployed.
 func (s *Session) ReadFiles(path string) (*appfile.Files, error) {
+	files, err := s.readFiles(path)
+	return files, s.adviseMissing(path, err)
+}
+
+func (s *Session) readFiles(path string) (*appfile.Files, error) {
 	at, err := s.LocateApplication(path)
 	if err != nil {
 		return nil, err

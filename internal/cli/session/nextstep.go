@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -29,6 +30,31 @@ func (s *Session) SetPlace(args []string, config *pflag.Flag) {
 	case len(args) == 1 && args[0] != ".":
 		s.place = args[0]
 	}
+}
+
+// SetCommand keeps the command and its arguments, for the next steps that repeat them.
+func (s *Session) SetCommand(c *cobra.Command, args []string) {
+	s.words, s.program = append(strings.Fields(c.CommandPath()), args...), nil
+	if dash := c.ArgsLenAtDash(); dash >= 0 {
+		s.words, s.program = s.words[:len(s.words)-len(args)+dash], args[dash:]
+	}
+}
+
+// commandAt returns the command line without its flags, for another folder than the one at a path, which it may not name.
+func (s *Session) commandAt(path, folder string) string {
+	words := slices.Clone(s.words)
+	if i := slices.Index(words, path); i > 0 {
+		words[i] = folder
+	} else {
+		words = append(words, folder)
+	}
+	if len(s.program) > 0 {
+		words = append(append(words, "--"), s.program...)
+	}
+	for i := range words {
+		words[i] = shellWord(words[i])
+	}
+	return strings.Join(words, " ")
 }
 
 // NextStep returns a next step whose commands are about the same as this one: they get the folder or the service that the

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/locate"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
@@ -82,14 +83,25 @@ func (s *Session) nearFolder(path string) string {
 	return ""
 }
 
-// adviseMissing adds to the error of an application that does not exist what was probably meant: a folder beside it,
-// or a service of the journal.
+// adviseMissing adds to the error of an application that does not exist what was probably meant: a folder below or beside
+// it, or a service of the journal.
 func (s *Session) adviseMissing(path string, err error) error {
 	var problem *sluice.Error
-	if !IsNoApplication(err) || !errors.As(err, &problem) || s.exists(path) {
+	if !IsNoApplication(err) || !errors.As(err, &problem) {
 		return err
 	}
 	advised := *problem
+	if below := applicationsBelow(err); len(below) > 0 {
+		which := "one of them"
+		if len(below) == 1 {
+			which = "it"
+		}
+		advised.Next = "name " + which + ": " + s.commandAt(path, filepath.ToSlash(filepath.Join(path, below[0])))
+		return &advised
+	}
+	if s.exists(path) {
+		return err
+	}
 	near, names := s.nearFolder(path), s.recordedServices(path)
 	cluster, name, _ := strings.Cut(path, "/")
 	switch {
@@ -104,6 +116,16 @@ func (s *Session) adviseMissing(path string, err error) error {
 	}
 	return &advised
 }
+
+// applicationsBelow returns the folders of applications below the one that has none, relative to it.
+func applicationsBelow(err error) []string {
+	var none locate.NoFileError
+	errors.As(err, &none)
+	return none.Below
+}
+
+// NamesFolders reports whether an error of [IsNoApplication] names folders of applications.
+func NamesFolders(err error) bool { return len(applicationsBelow(err)) > 0 }
 
 // recordedServices returns the services of the journal, as CLUSTER/SERVICE, that have this name.
 func (s *Session) recordedServices(name string) (all []string) {

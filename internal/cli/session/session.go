@@ -34,6 +34,7 @@ type Session struct {
 	// place is the only argument of the command line, or the file of the flag -c, which placeFlag then is. Empty: there is
 	// none, or there are several.
 	place, placeFlag string
+	words, program   []string        // the command with its arguments, without flags; the arguments after --
 	command          context.Context // of the running command
 	terminal         *show.Terminal  // of one of several applications; nil: see Terminal
 
@@ -64,7 +65,8 @@ func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
 	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
-		known: s.known, place: s.place, placeFlag: s.placeFlag, command: s.command, terminal: &t, reports: s.reports}
+		known: s.known, place: s.place, placeFlag: s.placeFlag, words: s.words, program: s.program, command: s.command,
+		terminal: &t, reports: s.reports}
 }
 
 // ShowKnownSecrets makes output show the secret values of lookups.
