@@ -25,6 +25,8 @@ type Task struct {
 	Zone      string // Availability Zone
 	CreatedAt time.Time
 	StartedAt time.Time // zero before it runs
+	// AllowsExec is whether commands may run in it by ECS Exec.
+	AllowsExec bool
 	// Containers is the health of each container, by name.
 	Containers map[string]string
 	// Images are those that the containers run, by the container's name.
@@ -107,7 +109,7 @@ func (s Service) tasksOf(ctx context.Context, in awsecs.ListTasksInput) ([]Task,
 			Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
 			Address:  addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt),
 			StartedAt:  aws.ToTime(t.StartedAt),
-			Containers: containerHealth(t), Images: imagesOf(t),
+			Containers: containerHealth(t), Images: imagesOf(t), AllowsExec: t.EnableExecuteCommand,
 		})
 	}
 	return all, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,22 @@ type ExecTarget struct {
 	runtimeID string
 }
 
+// turnExecOn is the next step if a task does not allow ECS Exec: only new tasks get the setting.
+const turnExecOn = "set enableExecuteCommand: true in the service definition, and run sluice deploy --force-new-deployment"
+
+// CheckExec returns an error if none of the running tasks allows ECS Exec.
+func CheckExec(s ecs.Service, running []ecs.Task) error {
+	switch {
+	case len(running) == 0:
+		return &sluice.Error{Op: "execute a command", Kind: sluice.NotFound,
+			Err: errors.New("no task of the application runs"), Next: "run sluice status"}
+	case !slices.ContainsFunc(running, func(t ecs.Task) bool { return t.AllowsExec }):
+		return &sluice.Error{Op: "execute a command", Resource: strings.TrimSuffix(s.Resource(), "/"),
+			Err: errors.New("ECS Exec is off: no running task allows it"), Next: turnExecOn}
+	}
+	return nil
+}
+
 // FindExecTarget returns a container of a task: the named one, or that of a task with only one. It returns an error if
 // the task does not allow ECS Exec.
 func FindExecTarget(ctx context.Context, s ecs.Service, task, container string) (ExecTarget, error) {
@@ -39,8 +56,7 @@ func FindExecTarget(ctx context.Context, s ecs.Service, task, container string) 
 	case len(out.Tasks) == 0:
 		return refuse("run sluice tasks to list the tasks", "the task does not exist")
 	case !out.Tasks[0].EnableExecuteCommand:
-		return refuse("set enableExecuteCommand in the service definition, and run sluice deploy --force-new-deployment",
-			"the task does not allow ECS Exec")
+		return refuse(turnExecOn, "the task does not allow ECS Exec")
 	}
 	var names []string
 	for _, c := range out.Tasks[0].Containers {

@@ -146,13 +146,13 @@ func (o *execFlags) check() error {
 // execTarget returns the container that the flags name.
 func (p *program) execTarget(ctx context.Context, t *target, o execFlags) (upkeep.ExecTarget, error) {
 	all, err := t.list(ctx)
+	if err == nil {
+		err = upkeep.CheckExec(t.service, all)
+	}
 	if err != nil {
 		return upkeep.ExecTarget{}, err
 	}
 	switch {
-	case len(all) == 0:
-		return upkeep.ExecTarget{}, &sluice.Error{Op: "execute a command", Kind: sluice.NotFound,
-			Err: errors.New("no task of the application runs"), Next: "run sluice status"}
 	case o.id == "" && len(all) == 1:
 		o.id = all[0].ID
 	case o.id == "":
