@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,8 +108,9 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	}
 	data, err := p.ReadFile(o.world)
 	if err != nil {
-		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: err,
-			Next: "give --world a file such as examples/canary/world.yaml"}
+		why, meant := p.AdviseYAML(o.world, "world.yaml", err)
+		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: why,
+			Next: "give --world a file such as " + cmp.Or(meant, "examples/canary/world.yaml")}
 	}
 	if err := s.Load(o.world, data); err != nil {
 		return nil, &sluice.Error{Op: "build the world", Err: err,

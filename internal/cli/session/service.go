@@ -62,25 +62,61 @@ func (s *Session) NoSuchService(of Service, err error) error {
 
 // nearFolder returns the folder beside a path that does not exist whose name was probably meant, or "".
 func (s *Session) nearFolder(path string) string {
-	parent := filepath.Dir(path)
-	abs, err := s.Env.absolutePath(parent)
+	names := s.namesIn(filepath.Dir(path), fs.DirEntry.IsDir)
+	if near := definition.Nearest(filepath.Base(path), names); near != "" {
+		return filepath.ToSlash(filepath.Join(filepath.Dir(path), near))
+	}
+	return ""
+}
+
+// namesIn returns the names in a folder that are kept. A folder that cannot be read has none.
+func (s *Session) namesIn(dir string, isKept func(fs.DirEntry) bool) (names []string) {
+	abs, err := s.Env.absolutePath(dir)
 	if err != nil {
-		return ""
+		return nil
 	}
 	all, err := fs.ReadDir(s.Env.FS(abs), ".")
 	if err != nil {
-		return ""
+		return nil
 	}
-	var names []string
 	for _, e := range all {
-		if e.IsDir() {
+		if isKept(e) {
 			names = append(names, e.Name())
 		}
 	}
-	if near := definition.Nearest(filepath.Base(path), names); near != "" {
-		return filepath.ToSlash(filepath.Join(parent, near))
+	return names
+}
+
+// AdviseYAML returns why a YAML file cannot be read, and the path of the file that was probably meant, or "": one with a near
+// name, or the one with the usual name, in its folder, or in the folder with a near name.
+func (s *Session) AdviseYAML(path, usual string, err error) (why error, meant string) {
+	dir, what := filepath.Dir(path), "there is no such file"
+	if abs, absErr := s.Env.absolutePath(path); absErr == nil && s.isFolder(abs) {
+		dir, what = path, "it is a folder"
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err, ""
+	} else if near := s.nearFolder(dir); near != "" && !s.exists(dir) {
+		dir, what = near, "there is no folder "+filepath.ToSlash(dir)
 	}
-	return ""
+	files := s.namesIn(dir, func(e fs.DirEntry) bool {
+		return !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(e.Name()))
+	})
+	if len(files) == 0 {
+		return errors.New(what), ""
+	}
+	meant = definition.Nearest(filepath.Base(path), files)
+	if meant == "" && slices.Contains(files, usual) {
+		meant = usual
+	}
+	if meant != "" {
+		meant = filepath.ToSlash(filepath.Join(dir, meant))
+	}
+	return fmt.Errorf("%s; %s has %s", what, filepath.ToSlash(dir), definition.ListNames(files)), meant
+}
+
+func (s *Session) isFolder(abs string) bool {
+	info, err := fs.Stat(s.Env.FS(abs), ".")
+	return err == nil && info.IsDir()
 }
 
 // adviseMissing adds to the error of an application that does not exist what was probably meant: a folder below or beside
