@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,7 +35,6 @@ func adviseOnFlag(c *cobra.Command, err error) string {
 	command := c.Name()
 	var unknown *pflag.NotExistError
 	var noValue *pflag.ValueRequiredError
-	var wrong *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
@@ -47,8 +45,7 @@ func adviseOnFlag(c *cobra.Command, err error) string {
 			return advice
 		}
 		return cmp.Or(nearFlag(c, name), flagOfOthers(c, name))
-	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output",
-		errors.As(err, &wrong) && wrong.GetFlag().Name == "output" && strings.HasPrefix(wrong.GetValue(), "-"):
+	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output":
 		return "give --output text or --output json"
 	}
 	return ""

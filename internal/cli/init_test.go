@@ -194,7 +194,7 @@ func TestInitPipelineFlag(t *testing.T) {
 			b.Errorf("asked:\n%s\ngiven:\n%s", asked, given)
 		}
 		b.want(1, "", "init other --cluster prod --service web --pipeline none",
-			`--pipeline must be canary, blue-green or rolling, not "none"`)
+			`--pipeline is "none", but must be canary, blue-green or rolling`)
 	})
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/local"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/tasks"
-	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // Main runs the command line once and returns its exit code.
@@ -168,23 +167,32 @@ func (p *program) flagError(c *cobra.Command, err error) error {
 	if advice := adviseOnFlag(c, err); advice != "" {
 		next = advice
 	}
-	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: next}
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		return explainWrongValue(c, wrong, next)
+	}
+	return &sluice.Error{Op: c.CommandPath(), Err: err, Next: next}
 }
 
-// explainFlagError names the values that a flag takes. The errors of Go's parsers say only that
-// parsing failed.
-func explainFlagError(err error) error {
-	var wrong *pflag.InvalidValueError
-	if !errors.As(err, &wrong) {
-		return err
+// explainWrongValue returns the error for a value that a flag does not take, with those that it takes. The errors of Go's
+// parsers say only that parsing failed.
+func explainWrongValue(c *cobra.Command, wrong *pflag.InvalidValueError, next string) error {
+	var choice session.ChoiceError
+	flag, value := wrong.GetFlag().Name, wrong.GetValue()
+	if errors.As(wrong, &choice) {
+		choice.Value = value
+		return choice.OfFlag(c.CommandPath(), flag)
+	}
+	kind := wrong.GetFlag().Value.Type()
+	if kind == "duration" {
+		return session.WrongValue(c.CommandPath(), flag, value, durationForm, durationAdvice(flag, value))
 	}
 	takes := map[string]string{"int": "a whole number", "uint64": "a whole number of 0 or more",
-		"float64":  "a number, such as 1 or 2.5",
-		"duration": "a duration, such as 90s, 10m or 1h30m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		"float64": "a number, such as 1 or 2.5", "bool": "true or false"}[kind]
 	if takes == "" {
-		return err
+		return &sluice.Error{Op: c.CommandPath(), Err: wrong, Next: next}
 	}
-	return fmt.Errorf("--%s is %q, but must be %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
+	return session.WrongValue(c.CommandPath(), flag, value, takes, next)
 }
 
 func refuseUnknownCommand(c *cobra.Command, args []string) error {

@@ -152,6 +152,39 @@ func TestValuesThatHaveNoEffectAreRefused(t *testing.T) {
 	}
 }
 
+// A value that a flag cannot have is told with the values that are possible, and the next step has the one that was meant.
+func TestWrongValuesNameTheRightOnes(t *testing.T) {
+	const duration = "but must be a duration in h, m and s, such as 90s, 10m or 1h30m"
+	for args, want := range map[string]string{
+		"gate test --since 3d":           `sluice gate test: --since is "3d", ` + duration + "\nnext: give --since 72h\n",
+		"gate test --since 1d12h":        "next: give --since 36h\n",
+		"gate test --since 1w":           "next: give --since 168h\n",
+		"deploy --timeout 15":            `--timeout is "15", ` + duration + "\nnext: give --timeout 15s or --timeout 15m\n",
+		"deploy --bake 2d":               `--bake is "2d", ` + duration + "\nnext: give --bake 48h\n",
+		"wait --timeout 1h30":            "next: give --timeout 1h30m\n",
+		"wait --bake 5min":               "next: give --bake 5m\n",
+		"wait --bake 30sec":              "next: give --bake 30s\n",
+		"wait --bake 2months":            "next: give a duration such as 90s, 10m or 1h30m\n",
+		"wait --bake 99999999999999999d": "next: give a duration such as 90s, 10m or 1h30m\n",
+		"continue --timeout soon":        "next: give a duration such as 90s, 10m or 1h30m\n",
+		"deploy --bake -5m":              `--bake is "-5m", but must be a duration`,
+		"deploy --output jsn":            `sluice deploy: --output is "jsn", but must be text or json` + "\nnext: give --output json\n",
+		"plan --output markdwn":          `--output is "markdwn", but must be text, json or markdown` + "\nnext: give --output markdown\n",
+		"plan --output x":                "next: give --output text, --output json or --output markdown\n",
+		"revisions --output tsv":         "jq -r prints json as TSV with @tsv\nnext: give --output text or --output json\n",
+		"rehearse --output jsno":         `--output is "jsno", but must be text, json or markdown` + "\nnext: give --output json\n",
+		"init --format piped":            `--format is "piped", but must be sluice, pipecd or ecspresso` + "\nnext: give --format pipecd\n",
+		"init --pipeline canry --service web": `--pipeline is "canry", but must be canary, blue-green or rolling` +
+			"\nnext: give --pipeline canary\n",
+		"deploy --wait-until stabel": `--wait-until is "stabel", but must be deployed, stable, paused, codedeploy:EVENT or ecs:STAGE` +
+			"\nnext: give --wait-until stable\n",
+	} {
+		if code, _, errs := runOffline(t, strings.Fields(args)...); code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("sluice %s: exit code %d, and it printed\n%sbut want\n%s", args, code, errs, want)
+		}
+	}
+}
+
 // The help of a flag is shown in full, also if its name could be that of a secret.
 func TestHelpIsNotMasked(t *testing.T) {
 	for _, command := range []string{"verify", "render"} {

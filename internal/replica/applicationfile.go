@@ -63,10 +63,6 @@ func (s Setup) Choose(p Pipeline, groups []alb.GroupCopy) (Setup, error) {
 	case RollingPipeline:
 		s.Canary = nil
 		return s, nil
-	case CanaryPipeline, BlueGreenPipeline:
-	default:
-		return s, &sluice.Error{Op: "sluice init", Err: fmt.Errorf("--pipeline must be canary, blue-green or rolling, not %q", p),
-			Next: "run sluice init --help"}
 	}
 	if s.NoCanary != "" {
 		return s, &sluice.Error{Op: "sluice init", Resource: s.Name,

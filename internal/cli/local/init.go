@@ -126,6 +126,11 @@ func (r *initRun) applicationFile() (string, error) {
 	if err := r.checkEcspresso(); err != nil {
 		return "", err
 	}
+	pipelines := session.ChoiceError{Value: r.pipeline, Words: []string{string(replica.CanaryPipeline),
+		string(replica.BlueGreenPipeline), string(replica.RollingPipeline)}}
+	if r.pipeline != "" && !slices.Contains(pipelines.Words, r.pipeline) {
+		return "", pipelines.OfFlag("sluice init", "pipeline")
+	}
 	switch r.format {
 	case "sluice":
 		return replica.SluiceFile, nil
@@ -134,9 +139,7 @@ func (r *initRun) applicationFile() (string, error) {
 	case "ecspresso":
 		return r.jsonnetName(replica.EcspressoFile), nil
 	}
-	return "", &sluice.Error{Op: "sluice init",
-		Err:  fmt.Errorf("--format must be sluice, pipecd or ecspresso, not %q", r.format),
-		Next: "run sluice init --help"}
+	return "", session.ChoiceError{Value: r.format, Words: []string{"sluice", "pipecd", "ecspresso"}}.OfFlag("sluice init", "format")
 }
 
 // checkEcspresso returns an error for flags that only the format of ecspresso has.

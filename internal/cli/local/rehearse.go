@@ -117,8 +117,8 @@ func (r *rehearsalRun) selectScenarios() ([]catalogue.Scenario, error) {
 	wrong := func(err error) error {
 		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "run sluice rehearse --help"}
 	}
-	if r.format != "text" && r.format != "json" && r.format != "markdown" {
-		return nil, wrong(fmt.Errorf("--output must be text, json or markdown, not %q", r.format))
+	if !slices.Contains(session.OutputWords(), r.format) {
+		return nil, session.ChoiceError{Value: r.format, Words: session.OutputWords()}.OfFlag("sluice rehearse", "output")
 	}
 	if r.seeds < 1 {
 		return nil, wrong(errors.New("--seeds must be at least 1"))

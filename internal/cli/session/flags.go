@@ -88,10 +88,13 @@ func (o *OutputFormat) Set(s string) error {
 		*o = Text
 		return nil
 	case "tsv":
-		return errors.New("it must be text or json: jq -r prints json as TSV with @tsv")
+		return ChoiceError{Words: []string{string(Text), string(JSON)}, Note: ": jq -r prints json as TSV with @tsv"}
 	}
-	return errors.New("it must be text or json")
+	return ChoiceError{Words: []string{string(Text), string(JSON)}}
 }
+
+// OutputWords returns the formats of a command that also prints Markdown.
+func OutputWords() []string { return []string{string(Text), string(JSON), string(Markdown)} }
 
 // MarkdownFlag is the flag --output of a command that also prints Markdown.
 type MarkdownFlag struct{ Flags *Flags }
@@ -106,7 +109,7 @@ func (f MarkdownFlag) Set(s string) error {
 		return nil
 	}
 	if err := f.Flags.Output.Set(s); err != nil {
-		return errors.New("it must be text, json or markdown")
+		return ChoiceError{Words: OutputWords()}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,5 +51,5 @@ func (f waitUntilFlag) Set(s string) error {
 		*f.until = s
 		return nil
 	}
-	return errors.New("it must be deployed, stable, paused, codedeploy:EVENT or ecs:STAGE")
+	return ChoiceError{Words: []string{"deployed", "stable", watch.UntilPaused, "codedeploy:EVENT", "ecs:STAGE"}}
 }
