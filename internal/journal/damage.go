@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 
@@ -38,8 +39,29 @@ func (j *Journal) inspectFiles() (hasLog bool, err error) {
 		return false, errNoFile{filekind.Name(file.Mode())}
 	case hasLog && (isMissing || file.Size() == 0):
 		return false, errDamaged{"the file is missing or empty, and its log " + j.path + "-wal is not"}
+	case !hasLog && !isMissing && file.Size() > 0:
+		return false, j.checkHeader()
 	}
 	return hasLog, nil
+}
+
+// header is how each file of SQLite begins (SQLite, "Database File Format").
+const header = "SQLite format 3\x00"
+
+// checkHeader returns an error if the file is none of SQLite.
+func (j *Journal) checkHeader() error {
+	f, err := os.Open(j.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	begin := make([]byte, len(header))
+	switch _, err := io.ReadFull(f, begin); {
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && string(begin) != header:
+		return errNotJournal{}
+	default:
+		return err
+	}
 }
 
 // checkDamage returns an error if there is a log and it does not belong to the file: then a process was killed, or the

@@ -149,7 +149,8 @@ func TestForeignFilesAreRefusedUntouched(t *testing.T) {
 	must(t, err)
 	before, err := os.ReadFile(foreign)
 	must(t, err)
-	refused(t, foreign, "the file is a SQLite database, but not a journal of sluice", "--state FILE")
+	const next = "give --state the file of a journal, or of one that does not exist yet"
+	refused(t, foreign, "the file is a SQLite database, but not a journal of sluice", next)
 	after, err := os.ReadFile(foreign)
 	must(t, err)
 	if !bytes.Equal(before, after) {
@@ -158,7 +159,9 @@ func TestForeignFilesAreRefusedUntouched(t *testing.T) {
 
 	text := filepath.Join(t.TempDir(), "notes.txt")
 	must(t, os.WriteFile(text, []byte(strings.Repeat("no database at all\n", 100)), 0o600))
-	refused(t, text, "file is not a database", "move "+text+" and "+text+"-wal away")
+	refused(t, text, "the file is not a journal of sluice", next)
+	must(t, os.WriteFile(text, []byte("short\n"), 0o600))
+	refused(t, text, "the file is not a journal of sluice", next)
 	refused(t, "", "the journal has no file name", "")
 	refused(t, t.TempDir(), "", "")
 }

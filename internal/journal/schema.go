@@ -126,7 +126,7 @@ type (
 		version int
 		writer  string // the version of the sluice that wrote it; "" if it has none
 	}
-	errNotJournal struct{}
+	errNotJournal struct{ kind string } // "" or what it is instead
 )
 
 func (e errNewerSchema) Error() string {
@@ -150,8 +150,11 @@ func (e errNewerSchema) next() string {
 	return install + ", or name another journal with --state FILE"
 }
 
-func (errNotJournal) Error() string {
-	return "the file is a SQLite database, but not a journal of sluice"
+func (e errNotJournal) Error() string {
+	if e.kind == "" {
+		return "the file is not a journal of sluice"
+	}
+	return "the file is " + e.kind + ", but not a journal of sluice"
 }
 
 // migrateSchema applies the missing migrations. If two processes migrate at the same time, the
@@ -233,7 +236,7 @@ func (j *Journal) checkSchema(row func(query string, args ...any) *sql.Row) (int
 	case err != nil:
 		return 0, err
 	case app != applicationID && (app != 0 || version != 0 || tables != 0):
-		return 0, errNotJournal{}
+		return 0, errNotJournal{"a SQLite database"}
 	case version == 0 && tables != 0:
 		return 0, errDamaged{"it has tables, and its header has no schema version"}
 	case version > len(migrations):

@@ -188,7 +188,9 @@ func (j *Journal) explainError(op, resource string, err error) error {
 		e.Next = newer.next()
 	case errors.As(err, &damaged):
 		e.Err, e.Next = unusable{err}, j.moveAway()
-	case errors.As(err, &foreign), errors.As(err, &noFile):
+	case errors.As(err, &foreign):
+		e.Next = "give --state the file of a journal, or of one that does not exist yet"
+	case errors.As(err, &noFile):
 		e.Next = "name another journal with --state FILE"
 	case errors.Is(err, ErrLost), errors.Is(err, ErrHeld):
 	default:

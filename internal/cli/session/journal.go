@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 
@@ -48,6 +49,9 @@ func (s *Session) hasJournal() bool {
 
 func (s *Session) openJournal() (*journal.Journal, error) {
 	c, _, err := s.OpenClock()
+	if err == nil {
+		err = s.checkStateFolder()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +60,25 @@ func (s *Session) openJournal() (*journal.Journal, error) {
 		j.HideKnown(s.known)
 	}
 	return j, err
+}
+
+// checkStateFolder returns an error if the folder of the file that --state names does not exist: it is probably misspelt.
+// Only the folder of the journal without --state is created.
+func (s *Session) checkStateFolder() error {
+	dir := filepath.Dir(s.Flags.state)
+	if s.Flags.state == "" || s.Flags.state == journal.Memory || s.exists(dir) {
+		return nil
+	}
+	above := filepath.Dir(dir)
+	for !s.exists(above) && above != filepath.Dir(above) {
+		above = filepath.Dir(above)
+	}
+	next := "create the folder, or give --state a file in a folder that exists"
+	if near := s.nearFolder(dir); near != "" {
+		next = "give --state " + near + "/" + filepath.Base(s.Flags.state)
+	}
+	return &sluice.Error{Op: "open the journal", Resource: s.Flags.state, Kind: sluice.NotFound,
+		Err: fmt.Errorf("there is no folder %s; %s exists", filepath.ToSlash(dir), filepath.ToSlash(above)), Next: next}
 }
 
 // FindJournal opens the journal, or returns nil if it does not exist. Commands that only read do
