@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,7 +32,7 @@ var otherCommands = map[string]string{
 }
 
 // adviseOnFlag returns what to use instead of a flag that similar programs have, or "".
-func adviseOnFlag(c *cobra.Command, err error) string {
+func adviseOnFlag(c *cobra.Command, args []string, err error) string {
 	command := c.Name()
 	var unknown *pflag.NotExistError
 	var noValue *pflag.ValueRequiredError
@@ -44,7 +45,7 @@ func adviseOnFlag(c *cobra.Command, err error) string {
 		if advice := otherFlags["--"+name]; advice != "" {
 			return advice
 		}
-		return cmp.Or(nearFlag(c, name), flagOfOthers(c, name))
+		return cmp.Or(nearFlag(c, name), serviceArgument(c, args, name), flagOfOthers(c, name))
 	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output":
 		return "give --output text or --output json"
 	}
@@ -64,6 +65,27 @@ func nearFlag(c *cobra.Command, name string) string {
 		return ""
 	}
 	return "use --" + near + ", or run " + c.CommandPath() + " --help"
+}
+
+// serviceArgument returns the command with CLUSTER/SERVICE in place of the flags --cluster and --service of sluice wait, or
+// "" for another flag or command.
+func serviceArgument(c *cobra.Command, args []string, name string) string {
+	if name != "cluster" && name != "service" || !strings.Contains(c.Use, "CLUSTER/SERVICE") {
+		return ""
+	}
+	value := func(flag, other string) string {
+		for i, arg := range args {
+			if given, ok := strings.CutPrefix(arg, flag+"="); ok {
+				return cmp.Or(given, other)
+			}
+			if arg == flag && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				return cmp.Or(args[i+1], other)
+			}
+		}
+		return other
+	}
+	return "name the service as CLUSTER/SERVICE: " + c.CommandPath() + " " + value("--cluster", "CLUSTER") + "/" +
+		value("--service", "SERVICE")
 }
 
 // flagOfOthers names the commands that have a flag which c does not have, or "".

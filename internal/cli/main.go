@@ -164,7 +164,7 @@ func (p *program) flagError(c *cobra.Command, err error) error {
 		}
 	}
 	next := "run " + c.CommandPath() + " --help"
-	if advice := adviseOnFlag(c, err); advice != "" {
+	if advice := adviseOnFlag(c, p.Env.Args, err); advice != "" {
 		next = advice
 	}
 	var wrong *pflag.InvalidValueError

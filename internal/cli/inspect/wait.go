@@ -230,6 +230,13 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 func nameMissing(ctx context.Context, a *account.Account, r *waitOutcome) {
 	of := ecs.Service{API: a.ECS(), Cluster: r.target.Cluster, Name: r.target.Service}
 	switch {
+	case r.err != nil && of.Cluster == "" && of.Name != "" && ecs.IsClusterMissing(r.err):
+		of.Cluster = "default"
+		var problem *sluice.Error
+		if r.err = survey.NameMissing(ctx, of, r.err); errors.As(r.err, &problem) {
+			problem.Err = fmt.Errorf("no --cluster is given, and %w", problem.Err)
+			problem.Next = "name the cluster too: sluice wait CLUSTER/" + of.Name
+		}
 	case r.err != nil:
 		r.err = survey.NameMissing(ctx, of, r.err)
 	case r.update.Verdict.Outcome == sluice.Gone && !r.exists && of.Name != "":
