@@ -45,7 +45,11 @@ func adviseOnFlag(c *cobra.Command, args []string, err error) string {
 		if advice := otherFlags["--"+name]; advice != "" {
 			return advice
 		}
-		return cmp.Or(nearFlag(c, name), serviceArgument(c, args, name), flagOfOthers(c, name))
+		advice := cmp.Or(nearFlag(c, name), serviceArgument(c, args, name), flagOfOthers(c, name))
+		if advice == "" && command == "run" { // a flag of the container's command
+			advice = "put -- before the command: sluice run DIR -- COMMAND; or run sluice run --help"
+		}
+		return advice
 	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output":
 		return "give --output text or --output json"
 	}

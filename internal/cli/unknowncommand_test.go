@@ -93,6 +93,18 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 		"init --format ecspresso --jsonnet":                "next: give --service or --task-definition",
 		"init --task-definition a --service b":             "next: give one of them",
 		"init --format ecspresso --service a --task-definition-path b/c": "the name of a definition's file has a folder",
+		"scale canary 6":              "sluice scale: the count is given without its flag: 6\nnext: run sluice scale canary --tasks 6\n",
+		"scale 6 canary":              "next: run sluice scale canary --tasks 6\n",
+		"scale 6":                     "next: run sluice scale --tasks 6\n",
+		"scale 6 --tasks 3":           "read the application (6): the file does not exist",
+		"scale a b":                   "it takes 1 argument, but 2 were given\nnext: give the folder of one application\n",
+		"refresh a b":                 "it takes 1 argument, but 2 were given\nnext: give the folder of one application\n",
+		"run job ./manage.py migrate": "next: put -- before the command: sluice run job -- ./manage.py migrate\n",
+		"run job ls -l":               "next: put -- before the command: sluice run DIR -- COMMAND; or run sluice run --help\n",
+		"run job sh --replicas 2":     "next: put -- before the command: sluice run DIR -- COMMAND",
+		"run job --dry-rn":            "next: use --dry-run, or run sluice run --help",
+		"run job ./job --dry-run":     "next: put -- before the command: sluice run job -- ./job\n",
+		"run job b -- ls":             "next: give the folder of one application\n",
 	} {
 		code, _, errs := runOffline(t, strings.Fields(args)...)
 		if code != 1 || !strings.Contains(errs, want) {

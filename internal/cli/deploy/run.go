@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,7 @@ twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.
 			if n := c.ArgsLenAtDash(); n >= 0 {
 				args, o.words = args[:n], args[n:]
 			}
-			if err := session.AtMost(1)(c, args); err != nil {
+			if err := checkRunArguments(c, args, o.words); err != nil {
 				return err
 			}
 			path, _, err := at.Path(c, args)
@@ -57,6 +58,15 @@ twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
 	p.RegisterReports(c)
 	return c
+}
+
+// checkRunArguments returns an error if there are several arguments before --, such as a command without it.
+func checkRunArguments(c *cobra.Command, args, words []string) error {
+	next := "give the folder of one application"
+	if len(args) > 1 && len(words) == 0 {
+		next = "put -- before the command: sluice run " + session.ShellLine(slices.Insert(slices.Clone(args), 1, "--"))
+	}
+	return session.AtMost(1, next)(c, args)
 }
 
 func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, dry bool) error {

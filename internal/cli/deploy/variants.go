@@ -1,8 +1,11 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +28,7 @@ type deployVariant struct {
 // complete adds what the variants have in common to the command. check completes the flags.
 func (v *deployVariant) complete(p *program, c *cobra.Command, check func() error) *cobra.Command {
 	c.Use += " [DIR | -c FILE]"
-	c.Args = session.AtMost(1)
+	c.Args = session.AtMost(1, "give the folder of one application")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		path, _, err := v.at.Path(c, args)
 		if err != nil {
@@ -75,7 +78,26 @@ the steps of before and after.`,
 	})
 	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count")
 	registerScalingFlags(c, &v.plan.Scaling)
+	atMost := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if v.plan.Tasks == nil && !v.plan.Scaling.IsRequested() {
+			return cmp.Or(refuseBareCount(args), atMost(c, args))
+		}
+		return atMost(c, args)
+	}
 	return c
+}
+
+// refuseBareCount returns an error if a count of tasks is an argument in place of --tasks.
+func refuseBareCount(args []string) error {
+	for i, arg := range args {
+		if _, err := strconv.ParseUint(arg, 10, 31); err == nil {
+			words := slices.Concat([]string{"sluice", "scale"}, args[:i], args[i+1:], []string{"--tasks", arg})
+			return &sluice.Error{Op: "sluice scale", Err: errors.New("the count is given without its flag: " + arg),
+				Next: "run " + session.ShellLine(words)}
+		}
+	}
+	return nil
 }
 
 func (p *program) newRefreshCommand() *cobra.Command {

@@ -51,10 +51,16 @@ func (s *Session) commandAt(path, folder string) string {
 	if len(s.program) > 0 {
 		words = append(append(words, "--"), s.program...)
 	}
-	for i := range words {
-		words[i] = shellWord(words[i])
+	return ShellLine(words)
+}
+
+// ShellLine returns a command line with these words as a shell reads it.
+func ShellLine(words []string) string {
+	var all []string
+	for _, word := range words {
+		all = append(all, shellWord(word))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(all, " ")
 }
 
 // NextStep returns a next step whose commands are about the same as this one: they get the folder or the service that the
