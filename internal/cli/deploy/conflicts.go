@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,9 +20,10 @@ import (
 // conflictFlags are the flags that allow a command to end or clean up other deployments of the same
 // service.
 type conflictFlags struct {
-	hasTakeOver bool // the command has the flag --take-over
-	takeOver    bool // end the deployment that owns the service
-	adopt       bool // remove the leftovers of a deployment that is not in this journal
+	operation   string // of the command; empty: [startOperation]
+	hasTakeOver bool   // the command has the flag --take-over
+	takeOver    bool   // end the deployment that owns the service
+	adopt       bool   // remove the leftovers of a deployment that is not in this journal
 }
 
 func (l *conflictFlags) registerAll(c *cobra.Command) {
@@ -133,6 +135,9 @@ func claimOwner(claim string) string {
 
 const startOperation = "start a deployment"
 
+// operation names what the command does, for errors.
+func (c *serviceConflicts) operation() string { return cmp.Or(c.flags.operation, startOperation) }
+
 func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployment) error {
 	who, first := "no process runs it now", fmt.Sprintf("end it first: sluice resume %s, ", d.ID)
 	approve := fmt.Sprintf("run sluice approve %s, then sluice resume %s; or end it: ", d.ID, d.ID)
@@ -153,7 +158,7 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 	if c.flags.hasTakeOver {
 		next += "; or give this command --take-over, which rolls it back first"
 	}
-	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
+	return &sluice.Error{Op: c.operation(), Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("deployment %s of this service is %s%s; %s", d.ID, d.State, why, who), Next: next}
 }
 
@@ -178,7 +183,7 @@ func (c *serviceConflicts) findUnreleasedClaim(ctx context.Context) (held, err e
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil
 	}
-	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
+	return &sluice.Error{Op: c.operation(), Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("deployment %s of this service has ended (%s) but could not release its claim, which "+
 			"expires at %s", d.ID, d.Outcome, show.FormatTime(claim.Until)),
 		Next: "run sluice resume " + d.ID + " to release it, or sluice deploy --take-over; or wait until it " +
@@ -189,7 +194,7 @@ func (c *serviceConflicts) findUnreleasedClaim(ctx context.Context) (held, err e
 // this journal. Another machine runs that deployment, or ran it and is lost.
 func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
+		return &sluice.Error{Op: c.operation(), Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	k, err := plan.ParseClaim(m.Claim)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
-	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -113,8 +112,13 @@ func replacesTasks(d journal.Deployment) bool {
 	return err != nil || pl.ReplacesTasks()
 }
 
+// printNothing prints why a deployment that [isUndone] leaves nothing to roll back.
 func (r *rollbackRun) printNothing(d journal.Deployment) {
-	r.program.PrintResult("nothing to roll back: " + show.DeploymentSummary(d, ""))
+	why := "of " + d.Cluster + "/" + d.Service + " was rolled back"
+	if d.Outcome == sluice.Succeeded {
+		why = "rolled " + d.Cluster + "/" + d.Service + " back"
+	}
+	r.program.PrintResult("nothing to roll back: deployment " + d.ID + " " + why)
 }
 
 // rollBackTarget rolls back a deployment of the journal from its snapshot, or shows that.

@@ -47,6 +47,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	}
 	v.at.Register(c)
 	v.conflicts.registerAll(c)
+	v.conflicts.operation = c.Name() + " the service"
 	v.plan.registerOverrides(c.Flags())
 	session.RegisterNoWait(c.Flags(), &v.noWait, noWaitHelp)
 	session.RegisterWaitUntil(c, nil)
