@@ -47,7 +47,7 @@ func adviseOnFlag(c *cobra.Command, args []string, err error) string {
 		}
 		advice := cmp.Or(nearFlag(c, name), serviceArgument(c, args, name), flagOfOthers(c, name))
 		if advice == "" && command == "run" { // a flag of the container's command
-			advice = "put -- before the command: sluice run DIR -- COMMAND; or run sluice run --help"
+			advice = "write -- before the command: sluice run DIR -- COMMAND; or run sluice run --help"
 		}
 		return advice
 	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output":

@@ -99,11 +99,11 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 		"scale 6 --tasks 3":           "read the application (6): the file does not exist",
 		"scale a b":                   "it takes 1 argument, but 2 were given\nnext: give the folder of one application\n",
 		"refresh a b":                 "it takes 1 argument, but 2 were given\nnext: give the folder of one application\n",
-		"run job ./manage.py migrate": "next: put -- before the command: sluice run job -- ./manage.py migrate\n",
-		"run job ls -l":               "next: put -- before the command: sluice run DIR -- COMMAND; or run sluice run --help\n",
-		"run job sh --replicas 2":     "next: put -- before the command: sluice run DIR -- COMMAND",
+		"run job ./manage.py migrate": "next: write -- before the command: sluice run job -- ./manage.py migrate\n",
+		"run job ls -l":               "next: write -- before the command: sluice run DIR -- COMMAND; or run sluice run --help\n",
+		"run job sh --replicas 2":     "next: write -- before the command: sluice run DIR -- COMMAND",
 		"run job --dry-rn":            "next: use --dry-run, or run sluice run --help",
-		"run job ./job --dry-run":     "next: put -- before the command: sluice run job -- ./job\n",
+		"run job ./job --dry-run":     "next: write -- before the command: sluice run job -- ./job\n",
 		"run job b -- ls":             "next: give the folder of one application\n",
 	} {
 		code, _, errs := runOffline(t, strings.Fields(args)...)

@@ -64,7 +64,7 @@ twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.
 func checkRunArguments(c *cobra.Command, args, words []string) error {
 	next := "give the folder of one application"
 	if len(args) > 1 && len(words) == 0 {
-		next = "put -- before the command: sluice run " + session.ShellLine(slices.Insert(slices.Clone(args), 1, "--"))
+		next = "write -- before the command: sluice run " + session.ShellLine(slices.Insert(slices.Clone(args), 1, "--"))
 	}
 	return session.AtMost(1, next)(c, args)
 }
