@@ -68,7 +68,7 @@ func TestTyposInNamesAreTold(t *testing.T) {
 		lb.TargetGroupArn, lb.AdvancedConfiguration.AlternateTargetGroupArn =
 			lb.AdvancedConfiguration.AlternateTargetGroupArn, lb.TargetGroupArn
 		_, err := b.planned()
-		b.wantError("native", err, "service wbe does not exist (the cluster has web), but its target groups have targets: ",
+		b.wantError("native", err, "cluster prod has no service wbe (it has web), but the target groups have targets: ",
 			" of service web", "next: correct serviceName")
 	})
 	onExample(t, "rolling", "sluice.yaml", func(b *bench) {

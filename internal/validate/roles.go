@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// checkRoles refuses secrets of containers without the role that reads them.
+// checkRoles refuses secrets of containers, and images of ECR on Fargate, without the role that reads them.
 // AWS refuses them at RegisterTaskDefinition.
 func (c *checker) checkRoles(task *definition.Task) {
 	if aws.ToString(task.Input.ExecutionRoleArn) != "" {
@@ -18,6 +18,10 @@ func (c *checker) checkRoles(task *definition.Task) {
 		if n := k.node.Find("secrets"); hasContent(n) {
 			c.addProblem(n, "set executionRoleArn of the task definition",
 				"container %s has secrets, and the task definition has no executionRoleArn to read them", k.name())
+		}
+		if image, err := definition.ParseImage(aws.ToString(k.Image)); err == nil && image.IsECR() && isForFargate(task) {
+			c.addProblem(k.node.Find("image"), "set executionRoleArn of the task definition",
+				"container %s has an image of ECR, and Fargate needs an executionRoleArn to pull it", k.name())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -94,6 +95,22 @@ func TestRefusedTaskDefinitions(t *testing.T) {
 			t.Errorf("%s: %v", c.to, err)
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", c.to, err, c.want)
+		}
+	}
+}
+
+// Fargate pulls images of ECR with the execution role, EC2 with the role of the instance.
+func TestImagesOfECRNeedARoleOnFargate(t *testing.T) {
+	const image = "123456789012.dkr.ecr.us-east-1.amazonaws.com/web:v1"
+	for _, c := range []struct{ runsOn, image, role, want string }{
+		{"FARGATE", image, "", "f:6:43: container web has an image of ECR, and Fargate needs an executionRoleArn to pull it"},
+		{"FARGATE", image, "executionRoleArn: arn:aws:iam::123456789012:role/r\n", ""},
+		{"FARGATE", "nginx:1", "", ""}, {"EC2", image, "", ""},
+	} {
+		_, err := LoadTask("f", []byte("family: web\nrequiresCompatibilities: ["+c.runsOn+"]\nnetworkMode: awsvpc\n"+
+			"cpu: '256'\nmemory: '512'\ncontainerDefinitions: [{name: web, image: '"+c.image+"'}]\n"+c.role), nil)
+		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && !strings.Contains(got, c.want) {
+			t.Errorf("%s with %s and role %q: got %v, want %q", c.runsOn, c.image, c.role, err, c.want)
 		}
 	}
 }
