@@ -25,13 +25,6 @@ func TestImagesThatECRDoesNotHave(t *testing.T) {
 		"repository web has no tag v2; its newest tags are v1, latest", "next: build and push the image, or correct its tag")
 	refused([]caseEdit{image(registry + "web:lastest"), tags}, "repository web has no tag lastest",
 		"next: correct the tag: latest exists")
-	refused([]caseEdit{image(registry + "wbes:v1"), {"world.yaml", `"repositories": [`, `"repositories": [{"name": "shop"}, `},
-		{"world.yaml", `"name": "web",
-   "images"`, `"name": "webs", "images"`}},
-		"account 123456789012 has no repository wbes in us-east-1; it has shop, webs",
-		"next: correct the repository: webs exists")
-	refused([]caseEdit{image(registry + "shop:v1")}, "account 123456789012 has no repository shop in us-east-1; it has web",
-		"next: create the repository and push the image, or correct its name")
 	refused([]caseEdit{image(registry + "web@sha256:" + noDigest)}, "repository web has no image with this digest",
 		"next: build and push the image, or correct its digest")
 	warned := func(edits []caseEdit, denied string, texts ...string) {
@@ -43,6 +36,13 @@ func TestImagesThatECRDoesNotHave(t *testing.T) {
 			b.expect("plan", 0, texts...)
 		})
 	}
+	warned([]caseEdit{image(registry + "wbes:v1"), {"world.yaml", `"repositories": [`, `"repositories": [{"name": "shop"}, `},
+		{"world.yaml", `"name": "web",
+   "images"`, `"name": "webs", "images"`}}, "", "Warnings", "taskdef.json:13: ",
+		"account 123456789012 has no repository wbes in us-east-1; it has shop, webs", "correct the repository: webs exists")
+	warned([]caseEdit{image(registry + "shop:v1")}, "", "Warnings",
+		"account 123456789012 has no repository shop in us-east-1; it has web",
+		"create the repository and push the image, or correct its name")
 	missing := []caseEdit{image(registry + "web:v2")}
 	warned(missing, "ecr:BatchGetImage", "Notes", "not checked: image "+registry+"web:v2: ", "ecr:BatchGetImage", "!Warnings")
 	warned(missing, "ecr:DescribePullThroughCacheRules", "Warnings", "taskdef.json:13: image "+registry+"web:v2: "+

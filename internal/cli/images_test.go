@@ -13,7 +13,7 @@ import (
 )
 
 // ciImage is the image that CI built.
-const ciImage = "shop/ci@sha256:" +
+const ciImage = "123456789012.dkr.ecr.us-east-1.amazonaws.com/ci@sha256:" +
 	"00000000000000000000000000000000000000000000000000000000000000aa"
 
 // In every mode --image deploys the image that CI built, and the plan shows where it came from. A file with

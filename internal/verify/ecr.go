@@ -89,7 +89,7 @@ func (c *checker) readECR(ctx context.Context, image definition.Image) signedrea
 }
 
 // judgeMissing records an image that ECR does not have. It is no error if a pull may import it, if no task pulls it yet,
-// or if another account may hide it.
+// if another account may hide it, or, for a deployment, if its repository does not exist.
 func (c *checker) judgeMissing(ctx context.Context, subject string, image definition.Image, missing error) {
 	if image.Account != c.aws.Account {
 		c.warn(subject, "account "+image.Account+" does not show it: "+sluice.Inner(missing).Error(), "")
@@ -101,7 +101,7 @@ func (c *checker) judgeMissing(ctx context.Context, subject string, image defini
 		return
 	}
 	ctx = account.WithOptionalReads(ctx)
-	why, next := describeMissing(ctx, from, image, missing)
+	why, next, hasRepository := describeMissing(ctx, from, image, missing)
 	prefixes, err := from.PullThroughPrefixes(ctx, image.Account)
 	switch {
 	case err != nil:
@@ -110,6 +110,8 @@ func (c *checker) judgeMissing(ctx context.Context, subject string, image defini
 		c.warn(subject, why+"; a pull through cache rule imports it when the first task pulls it", "")
 	case c.app.LocalAWS && c.isDeployment:
 		c.warn(subject, why+"; the local AWS pulls no images, so the tasks start", next)
+	case c.isDeployment && !hasRepository: // something may create it with the first push
+		c.warn(subject, why, next)
 	case c.app.Service != nil && c.app.Service.Given["desiredCount"] && aws.ToInt32(c.app.Service.Input.DesiredCount) == 0:
 		c.warn(subject, why+"; the desired count is 0, so no task pulls it yet", next)
 	default:
@@ -125,9 +127,9 @@ func isImported(prefixes []string, repository string) bool {
 	})
 }
 
-// describeMissing says what ECR does not have and what it has, and what to do.
+// describeMissing says what ECR does not have and what it has, what to do, and whether it has the repository.
 func describeMissing(ctx context.Context, from signedread.Reader, image definition.Image,
-	missing error) (why, next string) {
+	missing error) (why, next string, hasRepository bool) {
 	tags, isAll, err := from.Tags(ctx, image.Account, image.Repository)
 	why, next = fmt.Sprintf("repository %s has no tag %s", image.Repository, image.Tag),
 		"build and push the image, or correct its tag"
@@ -138,16 +140,17 @@ func describeMissing(ctx context.Context, from signedread.Reader, image definiti
 	const most = 5
 	switch {
 	case isMissing(err):
-		return describeRepository(ctx, from, image)
+		why, next = describeRepository(ctx, from, image)
+		return why, next, false
 	case err != nil:
-		return "it does not exist: " + causeOf(missing), "build and push the image, or correct its name"
+		return "it does not exist: " + causeOf(missing), "build and push the image, or correct its name", true
 	case isAll && len(tags) > 0:
 		why += "; its newest tags are " + strings.Join(tags[:min(most, len(tags))], ", ")
 	}
 	if near := nearestName(image.Tag, tags); near != "" && image.Digest == "" {
 		next = "correct the tag: " + near + " exists"
 	}
-	return why, next
+	return why, next, true
 }
 
 // causeOf returns the cause of an error without its operation and resource.

@@ -46,7 +46,7 @@ func (c *checker) checkNetwork(ctx context.Context) {
 		c.judge("security groups", err, "", "")
 		return
 	}
-	c.judgeMembers("security group", groups, networks, vpc)
+	c.judgeMembers(securityGroup, groups, networks, vpc)
 }
 
 // readSubnets requires subnets of one VPC, which it returns. ok is false if there are none or they cannot be read.
@@ -66,6 +66,8 @@ func (c *checker) readSubnets(ctx context.Context) (vpc string, ok bool) {
 	return c.judgeMembers("subnet", subnets, networks, ""), true
 }
 
+const securityGroup = "security group"
+
 // judgeMembers requires resources that exist in one VPC, which it returns. vpc is that VPC, if it is known.
 func (c *checker) judgeMembers(what string, ids []string, networks map[string]string, vpc string) string {
 	for _, id := range ids {
@@ -74,6 +76,8 @@ func (c *checker) judgeMembers(what string, ids []string, networks map[string]st
 			vpc = in
 		}
 		switch {
+		case in == "" && what == securityGroup && c.isDeployment: // the plan of a group that another tool creates first
+			c.warn(subject, "it does not exist in "+c.aws.Region+", and AWS refuses it", "correct its ID in the network configuration")
 		case in == "":
 			c.fail(subject, "it does not exist in "+c.aws.Region, "correct its ID in the network configuration")
 		case in != vpc:
