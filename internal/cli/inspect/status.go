@@ -200,7 +200,7 @@ func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path st
 	case err != nil && path == "all" && session.IsNoApplication(err):
 		return nil, false, &sluice.Error{Op: "show the status", Resource: path, Err: errors.New("there is no folder all"),
 			Next: "run sluice history to list the deployments of all services, or sluice status DIR for each"}
-	case err != nil && !given && session.IsNoApplication(err) && (j != nil || !session.NamesFolders(err)):
+	case err != nil && !given && session.IsNoApplication(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err

@@ -160,9 +160,6 @@ func applicationsBelow(err error) []string {
 	return none.Below
 }
 
-// NamesFolders reports whether an error of [IsNoApplication] names folders of applications.
-func NamesFolders(err error) bool { return len(applicationsBelow(err)) > 0 }
-
 // recordedServices returns the services of the journal, as CLUSTER/SERVICE, that have this name.
 func (s *Session) recordedServices(name string) (all []string) {
 	if !serviceName.MatchString("x/" + name) {
