@@ -44,6 +44,16 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"five reads show no claim of ours, or one shows the claim of another", "TestLostClaimStopsTheDeployment"},
 	"remove the tag if no deployment of the service runs, or run sluice deploy --take-over": {
 		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
+	"continue on the machine with its journal. If that journal is lost, give this command --adopt": {
+		"as for sluice deploy; the command deploys nothing", "adopt.txtar"},
+	"wait for it to end, or resume it with its journal. To end it, give this command --take-over": {
+		"as for sluice deploy; the command deploys nothing", "adopt.txtar"},
+	"remove the tag if no deployment of the service runs, or give this command --take-over": {
+		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
+	"run sluice resume … to release it, or give this command --take-over": {
+		"the claim is of a deployment of this journal that has ended", "TestClaimThatRanOutIsTaken"},
+	"give --terminate, which deletes them too": {
+		"a person asked to delete this service, and it has task sets", "adopt.txtar"},
 	"run sluice resume … to release it, or sluice deploy --take-over": {
 		"the claim is of a deployment of this journal that has ended", "TestClaimThatRanOutIsTaken"},
 	"restore the file at … and run sluice resume; if the file is lost, run sluice deploy --adopt": {

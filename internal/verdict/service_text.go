@@ -64,7 +64,7 @@ func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observat
 	timedOut := r.conclusion != nil && !r.followed.rollingBack &&
 		(r.conclusion.outcome == sluice.TimedOut || r.conclusion.outcome == sluice.Stalled)
 	running, pending, desired := r.followed.taskNumbers(s)
-	if len(all) > 0 || !timedOut {
+	if len(all) > 0 || !timedOut || len(r.lastRecord.AwaitedHooks()) > 0 {
 		return all
 	}
 	switch c, ok := r.explainDrain(s, o); {

@@ -186,8 +186,16 @@ func (c *serviceConflicts) findUnreleasedClaim(ctx context.Context) (held, err e
 	return &sluice.Error{Op: c.operation(), Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("deployment %s of this service has ended (%s) but could not release its claim, which "+
 			"expires at %s", d.ID, d.Outcome, show.FormatTime(claim.Until)),
-		Next: "run sluice resume " + d.ID + " to release it, or sluice deploy --take-over; or wait until it " +
-			"expires"}, err
+		Next: c.takeOverStep("run sluice resume "+d.ID+" to release it, or sluice deploy --take-over; or wait until it expires",
+			"run sluice resume "+d.ID+" to release it, or give this command --take-over; or wait until it expires")}, err
+}
+
+// takeOverStep returns a next step: ofDeploy if the command deploys, else the one whose command deploys nothing.
+func (c *serviceConflicts) takeOverStep(ofDeploy, ofOthers string) string {
+	if c.flags.operation == "" {
+		return ofDeploy
+	}
+	return ofOthers
 }
 
 // leftoversError returns the error for a service that has leftovers of a deployment that is not in
@@ -200,15 +208,18 @@ func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 	k, err := plan.ParseClaim(m.Claim)
 	switch {
 	case m.Claim == "":
-		return problem("continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt "+
-			"to clean up and deploy",
+		return problem(c.takeOverStep("continue on the machine with its journal. If that journal is lost, run sluice deploy "+
+			"--adopt to clean up and deploy", "continue on the machine with its journal. If that journal is lost, give this "+
+			"command --adopt to clean up first"),
 			"the service has leftovers of a deployment that is not in this journal (%s): %s", c.program.StatePath(), m)
 	case err != nil:
-		return problem("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
+		return problem(c.takeOverStep("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
+			"remove the tag if no deployment of the service runs, or give this command --take-over"),
 			"%w", err)
 	}
-	return problem("wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over. If "+
-		"that journal is lost, run sluice deploy --adopt to clean up and deploy",
+	return problem(c.takeOverStep("wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over. "+
+		"If that journal is lost, run sluice deploy --adopt to clean up and deploy", "wait for it to end, or resume it with "+
+		"its journal. To end it, give this command --take-over. If that journal is lost, give it --adopt to clean up first"),
 		"deployment %s has claimed the service until %s and is not in this journal (%s): it was started with another journal%s",
 		k.Deployment,
 		show.FormatTime(k.Until), c.program.StatePath(), leftoversText(m))

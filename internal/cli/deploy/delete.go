@@ -114,6 +114,10 @@ func (p *program) refuseDelete(ctx context.Context, app *appfile.Application, li
 		return refuse("end it first with sluice resume, rollback or abort", "deployment %s of it is %s", open[0].ID,
 			open[0].State)
 	}
+	if sets := len(live.Raw.TaskSets); sets > 0 && !o.terminate {
+		return refuse("give --terminate, which deletes them too", "it has %s with %s, and ECS deletes no service with task sets",
+			sluice.Plural(sets, "task set"), sluice.Plural(live.Running, "running task"))
+	}
 	if hasTasks := live.Desired > 0 || live.Running > 0; hasTasks && !o.terminate {
 		return refuse("run sluice scale --tasks 0 first, or give --terminate", "it has a desired count of %d, and %s",
 			live.Desired, sluice.Plural(live.Running, "running task"))

@@ -108,7 +108,7 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	}
 	data, err := p.ReadFile(o.world)
 	if err != nil {
-		why, meant := p.AdviseYAML(o.world, "world.yaml", err)
+		meant, why := p.AdviseYAML(o.world, "world.yaml", err)
 		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: why,
 			Next: "give --world a file such as " + cmp.Or(meant, "examples/canary/world.yaml")}
 	}

@@ -87,14 +87,14 @@ func (s *Session) namesIn(dir string, isKept func(fs.DirEntry) bool) (names []st
 	return names
 }
 
-// AdviseYAML returns why a YAML file cannot be read, and the path of the file that was probably meant, or "": one with a near
+// AdviseYAML returns the path of the file that was probably meant, or "", and why a YAML file cannot be read: one with a near
 // name, or the one with the usual name, in its folder, or in the folder with a near name.
-func (s *Session) AdviseYAML(path, usual string, err error) (why error, meant string) {
+func (s *Session) AdviseYAML(path, usual string, err error) (meant string, why error) {
 	dir, what := filepath.Dir(path), "there is no such file"
 	if abs, absErr := s.Env.absolutePath(path); absErr == nil && s.isFolder(abs) {
 		dir, what = path, "it is a folder"
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err, ""
+		return "", err
 	} else if near := s.nearFolder(dir); near != "" && !s.exists(dir) {
 		dir, what = near, "there is no folder "+filepath.ToSlash(dir)
 	}
@@ -102,7 +102,7 @@ func (s *Session) AdviseYAML(path, usual string, err error) (why error, meant st
 		return !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(e.Name()))
 	})
 	if len(files) == 0 {
-		return errors.New(what), ""
+		return "", errors.New(what)
 	}
 	meant = definition.Nearest(filepath.Base(path), files)
 	if meant == "" && slices.Contains(files, usual) {
@@ -111,7 +111,7 @@ func (s *Session) AdviseYAML(path, usual string, err error) (why error, meant st
 	if meant != "" {
 		meant = filepath.ToSlash(filepath.Join(dir, meant))
 	}
-	return fmt.Errorf("%s; %s has %s", what, filepath.ToSlash(dir), definition.ListNames(files)), meant
+	return meant, fmt.Errorf("%s; %s has %s", what, filepath.ToSlash(dir), definition.ListNames(files))
 }
 
 func (s *Session) isFolder(abs string) bool {
