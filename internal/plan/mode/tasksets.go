@@ -54,9 +54,18 @@ func refuseTaskSets(app *appfile.Application, live plan.AWSState, o Options) err
 }
 
 // refuseNoTasks rejects a pipeline of task sets whose desired count is 0: without a task no canary
-// becomes healthy. Quick sync applies the count of the file.
+// becomes healthy. Quick sync applies the count of the file. A canary is a part of the tasks that the service has now, so
+// it has none if they were scaled to 0.
 func refuseNoTasks(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
-	if p.QuickSync || !wantsNoTasks(app, live) {
+	switch none := wantsNoTasks(app, live); {
+	case p.QuickSync:
+		return nil
+	case !none && live.ServiceStatus() == "ACTIVE" && live.Service.DesiredCount == 0 &&
+		slices.ContainsFunc(p.Stages, plan.Stage.StartsCanary):
+		return &sluice.Error{Op: "plan", Resource: app.File,
+			Err:  errors.New("the service has a desired count of 0 now, so its canary would have no task"),
+			Next: fmt.Sprintf("run sluice scale --tasks %d first, then deploy", *app.Service.Input.DesiredCount)}
+	case !none:
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File,
