@@ -46,6 +46,7 @@ func (c *checker) checkService(service *definition.Service) {
 		}
 	}
 	c.refuseSameBalancers(itemsOf(body.Find("loadBalancers")))
+	c.checkStrategy(body.Find("deploymentConfiguration"))
 	c.checkPlacement(body)
 }
 
@@ -137,6 +138,33 @@ func (c *checker) checkBalancer(b *definition.Node) {
 	group, name := b.Find("targetGroupArn"), b.Find("loadBalancerName")
 	if !hasContent(group) && !hasContent(name) {
 		c.addProblem(b, "add targetGroupArn", "a load balancer has no targetGroupArn")
+	}
+	if pair := b.Find("advancedConfiguration"); hasContent(pair) {
+		c.checkPair(group, pair)
+	}
+}
+
+// checkPair checks the second target group of a strategy of ECS's own (ECS API Reference, "AdvancedConfiguration").
+func (c *checker) checkPair(group, pair *definition.Node) {
+	for _, member := range [...]string{"alternateTargetGroupArn", "productionListenerRule", "roleArn"} {
+		if !hasContent(pair.Find(member)) {
+			c.addProblem(pair, "add "+member, "advancedConfiguration has no %s", member)
+		}
+	}
+	if other := pair.Find("alternateTargetGroupArn"); hasContent(other) && hasContent(group) && other.Text == group.Text {
+		c.addProblem(other, "name another target group", "alternateTargetGroupArn is the same target group as targetGroupArn")
+	}
+}
+
+// checkStrategy refuses the configuration of another strategy than the one that is given.
+func (c *checker) checkStrategy(configuration *definition.Node) {
+	strategy := configuration.Find("strategy")
+	for _, of := range [...]string{"CANARY", "LINEAR"} {
+		member := strings.ToLower(of) + "Configuration"
+		if n := configuration.Find(member); hasContent(n) && hasContent(strategy) && strategy.Text != of {
+			c.addProblem(n, "remove it, or set strategy: "+of, "%s is for strategy %s, and strategy is %s", member, of,
+				strategy.Text)
+		}
 	}
 }
 

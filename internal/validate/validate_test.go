@@ -125,6 +125,18 @@ func TestContainersThatWaitForEachOther(t *testing.T) {
 	}
 }
 
+// pairOf is a load balancer entry of a strategy of ECS's own, without the members that are empty.
+func pairOf(alternate, rule, role string) string {
+	text := "loadBalancers: [{targetGroupArn: 'arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/1', " +
+		"containerName: web, containerPort: 80, advancedConfiguration: {"
+	for _, m := range [][2]string{{"alternateTargetGroupArn", alternate}, {"productionListenerRule", rule}, {"roleArn", role}} {
+		if m[1] != "" {
+			text += m[0] + ": '" + m[1] + "', "
+		}
+	}
+	return text + "}}]"
+}
+
 func TestRefusedServiceDefinitions(t *testing.T) {
 	for text, want := range map[string]string{
 		"launchType: EC2\nplatformVersion: LATEST":        "platformVersion is for Fargate only",
@@ -140,12 +152,21 @@ func TestRefusedServiceDefinitions(t *testing.T) {
 		"serviceRegistries: [{registryArn: 'arn:x', containerPort: 80}]":        "containerPort without containerName",
 		"deploymentConfiguration: {bakeTimeInMinutes: 1441}":                    "a number from 0 to 1440",
 		"deploymentConfiguration: {canaryConfiguration: {canaryPercent: 0.05}}": "a number from 0.1 to 100",
-		"serviceConnectConfiguration: {enabled: true, services: [{}]}":          "services[] has no portName",
-		"cluster: '{{ .Env.CLUSTER }}'":                                         "cluster is a template",
-		"placementConstraints: [{type: memberOf}]":                              "memberOf has no expression",
-		"placementConstraints: [{type: distinctInstance, expression: x}]":       "has no expression",
-		"placementStrategy: [{type: binpack, field: disk}]":                     "binpack is cpu or memory",
-		"placementStrategy: [{type: random, field: cpu}]":                       "random has no field",
+		"deploymentConfiguration: {strategy: LINEAR, canaryConfiguration: {canaryPercent: 10}}": "canaryConfiguration is for " +
+			"strategy CANARY, and strategy is LINEAR",
+		"deploymentConfiguration: {strategy: BLUE_GREEN, linearConfiguration: {stepPercent: 10}}": "linearConfiguration is for " +
+			"strategy LINEAR, and strategy is BLUE_GREEN",
+		pairOf("arn:x", "arn:r", ""):    "advancedConfiguration has no roleArn",
+		pairOf("arn:x", "", "arn:role"): "advancedConfiguration has no productionListenerRule",
+		pairOf("", "arn:r", "arn:role"): "advancedConfiguration has no alternateTargetGroupArn",
+		pairOf("arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/1", "arn:r",
+			"arn:role"): "is the same target group as targetGroupArn",
+		"serviceConnectConfiguration: {enabled: true, services: [{}]}":    "services[] has no portName",
+		"cluster: '{{ .Env.CLUSTER }}'":                                   "cluster is a template",
+		"placementConstraints: [{type: memberOf}]":                        "memberOf has no expression",
+		"placementConstraints: [{type: distinctInstance, expression: x}]": "has no expression",
+		"placementStrategy: [{type: binpack, field: disk}]":               "binpack is cpu or memory",
+		"placementStrategy: [{type: random, field: cpu}]":                 "random has no field",
 		"loadBalancers: [{targetGroupArn: 'arn:x', containerName: a, containerPort: 80}, " +
 			"{targetGroupArn: 'arn:x', containerName: a, containerPort: 80}]": "given twice for one container port",
 		"placementConstraints: [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]": "at most 10 entries, and this has 11",
