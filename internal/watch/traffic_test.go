@@ -38,10 +38,7 @@ func (b *bench) forward(own, other int32) {
 			VpcId: aws.String(vpc)}))(b)
 		b.other = *g.TargetGroups[0].TargetGroupArn
 	}
-	lbs := got(b.elb.DescribeLoadBalancers(ctx, nil))(b)
-	listeners := got(b.elb.DescribeListeners(ctx,
-		&awselb.DescribeListenersInput{LoadBalancerArn: lbs.LoadBalancers[0].LoadBalancerArn}))(b)
-	got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: listeners.Listeners[0].ListenerArn,
+	got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: b.listener(),
 		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
 			ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
 				{TargetGroupArn: aws.String(b.group), Weight: aws.Int32(own)},
@@ -121,11 +118,17 @@ func TestUnusedGroupIsToldOn(t *testing.T) {
 // deleteListener deletes the listener of the load balancer.
 func (b *bench) deleteListener() {
 	b.Helper()
+	got(b.elb.DeleteListener(context.Background(), &awselb.DeleteListenerInput{ListenerArn: b.listener()}))(b)
+}
+
+// listener returns the ARN of the listener of the load balancer.
+func (b *bench) listener() *string {
+	b.Helper()
 	ctx := context.Background()
 	lbs := got(b.elb.DescribeLoadBalancers(ctx, nil))(b)
 	all := got(b.elb.DescribeListeners(ctx,
 		&awselb.DescribeListenersInput{LoadBalancerArn: lbs.LoadBalancers[0].LoadBalancerArn}))(b)
-	got(b.elb.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: all.Listeners[0].ListenerArn}))(b)
+	return all.Listeners[0].ListenerArn
 }
 
 // A rule that sends requests to another service since before the wait is no failure: the service receives no requests. A

@@ -87,8 +87,8 @@ func (s *Session) namesIn(dir string, isKept func(fs.DirEntry) bool) (names []st
 	return names
 }
 
-// AdviseYAML returns the path of the file that was probably meant, or "", and why a YAML file cannot be read: one with a near
-// name, or the one with the usual name, in its folder, or in the folder with a near name.
+// AdviseYAML returns which file was probably meant by the path of a YAML file, or "", and why that cannot be read. It is one
+// with a near name, or the one with the usual name, in the folder of the path or in one with a near name.
 func (s *Session) AdviseYAML(path, usual string, err error) (meant string, why error) {
 	dir, what := filepath.Dir(path), "there is no such file"
 	if abs, absErr := s.Env.absolutePath(path); absErr == nil && s.isFolder(abs) {

@@ -31,9 +31,11 @@ func (smallPages) HandleInitialize(ctx context.Context, in middleware.Initialize
 	return next.HandleInitialize(ctx, in)
 }
 
-// A rule that forwards to both groups is found on whichever page AWS lists it.
-func TestRulesAreReadToTheLastPage(t *testing.T) {
-	file, err := os.ReadFile("../../../examples/canary/world.yaml")
+// onExample runs a test on the world of an example, with a client whose calls pass through with.
+func onExample(t *testing.T, example string, with middleware.InitializeMiddleware,
+	run func(v *clock.Virtual, elb *awselb.Client)) {
+	t.Helper()
+	file, err := os.ReadFile("../../../examples/" + example + "/world.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +48,17 @@ func TestRulesAreReadToTheLastPage(t *testing.T) {
 		if err := sim.Load("world.yaml", file); err != nil {
 			t.Fatal(err)
 		}
-		ctx := context.Background()
-		elb := awselb.NewFromConfig(sim.Config(), func(o *awselb.Options) {
+		run(v, awselb.NewFromConfig(sim.Config(), func(o *awselb.Options) {
 			o.APIOptions = append(o.APIOptions,
-				func(s *middleware.Stack) error { return s.Initialize.Add(smallPages{}, middleware.After) })
-		})
+				func(s *middleware.Stack) error { return s.Initialize.Add(with, middleware.After) })
+		}))
+	})
+}
+
+// A rule that forwards to both groups is found on whichever page AWS lists it.
+func TestRulesAreReadToTheLastPage(t *testing.T) {
+	onExample(t, "canary", smallPages{}, func(_ *clock.Virtual, elb *awselb.Client) {
+		ctx := context.Background()
 		for priority := range int32(5) {
 			_, err := elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(listener),
 				Priority: aws.Int32(priority + 1),
@@ -62,7 +70,7 @@ func TestRulesAreReadToTheLastPage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err = alb.ReadForward(ctx, elb, alb.ActionPlace{Listener: listener, Priority: 5})
+		_, err := alb.ReadForward(ctx, elb, alb.ActionPlace{Listener: listener, Priority: 5})
 		if err == nil || !strings.Contains(err.Error(), "does not forward") {
 			t.Errorf("the rule of the last page: %v", err)
 		}

@@ -2,18 +2,15 @@ package alb_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/view"
@@ -22,32 +19,15 @@ import (
 // A later read looks up no group, unless callers have lost the service: then others may have given its group to another
 // load balancer, where callers may reach it.
 func TestGroupsAreLookedUpAgainOnlyIfCallersLostThem(t *testing.T) {
-	file, err := os.ReadFile("../../../examples/rolling/world.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	const group = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/0123456789abcdef"
 	ctx := context.Background()
-	v := clock.NewVirtual(time.Now().Add(24 * time.Hour))
-	v.Run(func() {
-		sim, err := awssim.New(awssim.Options{Clock: v, Strict: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sim.Load("world.yaml", file); err != nil {
-			t.Fatal(err)
-		}
-		var calls []string
-		elb := awselb.NewFromConfig(sim.Config(), func(o *awselb.Options) {
-			o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
-				return s.Initialize.Add(middleware.InitializeMiddlewareFunc("Calls", func(ctx context.Context,
-					in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput,
-					middleware.Metadata, error) {
-					calls = append(calls, middleware.GetOperationName(ctx))
-					return next.HandleInitialize(ctx, in)
-				}), middleware.After)
-			})
-		})
+	var calls []string
+	count := middleware.InitializeMiddlewareFunc("Calls", func(ctx context.Context, in middleware.InitializeInput,
+		next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		calls = append(calls, middleware.GetOperationName(ctx))
+		return next.HandleInitialize(ctx, in)
+	})
+	onExample(t, "rolling", count, func(v *clock.Virtual, elb *awselb.Client) {
 		read := func(before view.Traffic) view.Traffic {
 			calls = nil
 			now, err := alb.ReadTraffic(ctx, elb, v, view.Scope{Groups: []string{group}}, before)
