@@ -60,3 +60,20 @@ func TestImagesThatECRDoesNotHave(t *testing.T) {
 }
 
 const noDigest = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// Fargate pulls an image of ECR with the execution role. A flag that gives such an image is checked before the first write,
+// as the image of a file is.
+func TestAnImageOfAFlagNeedsTheExecutionRole(t *testing.T) {
+	noMachine(t)
+	const image = "123456789012.dkr.ecr.us-east-1.amazonaws.com/web:latest"
+	file := caseEdit{"taskdef.json", image, "nginx:1"}
+	role := caseEdit{"taskdef.json", `"executionRoleArn": "arn:aws:iam::123456789012:role/ecsTaskExecutionRole",`, ""}
+	playCase(t, "14-tag-that-moved", []caseEdit{file, role}, func(b *caseBench) {
+		for _, command := range []string{"plan", "deploy"} {
+			b.expect(command+" --image "+image, 1, "(execution role): the task definition has none, and Fargate pulls the image of "+
+				"container web from ECR with it", "next: set executionRoleArn in files/taskdef.json")
+		}
+		b.expect("plan", 0, "!(execution role)")
+	})
+	playCase(t, "14-tag-that-moved", []caseEdit{file}, func(b *caseBench) { b.expect("plan --image "+image, 0, "!(execution role)") })
+}

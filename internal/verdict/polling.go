@@ -110,7 +110,9 @@ func fingerprintOf(s *Service, rec *Record) string {
 const (
 	busyInterval = time.Second     // shortly after a change, and near an end
 	calmInterval = 2 * time.Second // without changes: one read per two seconds and ten services
-	idleInterval = 5 * time.Second // after a long time without changes, and while ECS shifts requests or bakes
+	// idleInterval applies after a long time without changes, while ECS shifts requests or bakes, and when a rollback only
+	// waits until the last failed task is removed: callers have the former version already.
+	idleInterval = 5 * time.Second
 	busyFor      = 10 * time.Second
 	calmFor      = 10 * time.Minute
 	decisionWait = 10 * time.Second
@@ -129,10 +131,6 @@ const (
 	// while the tasks of the rollback start and stop. No verdict is nearer than the time that a stopping task takes to
 	// be removed.
 	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
-	// restoredInterval applies when a rollback only waits until the last failed task is removed: callers have the former
-	// version already. An own strategy of ECS waits longer: there it is a fifth of the time without a change, once that
-	// is more.
-	restoredInterval = 3500 * time.Millisecond
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -158,12 +156,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		wait = countingInterval
 	case r.isRestoring(s):
 		wait = restoringInterval
-	case r.isRollback(s) && r.failures.Leading().NeedsHealthCheck() && now.Before(r.pace.drainEnds):
-		wait = min(drainInterval, max(r.pace.drainEnds.Sub(now), restoredInterval))
-	case r.isRollback(s) && s.IsNative():
-		wait = min(max(still/5, restoredInterval), idleInterval)
-	case r.isRollback(s) && still < calmFor:
-		wait = restoredInterval
+	case r.isRollback(s):
+		wait = idleInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):

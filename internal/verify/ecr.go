@@ -33,15 +33,20 @@ func (c *checker) ecrImages() (all []containerImage) {
 	return all
 }
 
-// checkNewImages requires images of ECR that exist, except those that the serving revision has too.
+// checkNewImages requires images of ECR that exist, except those that the serving revision has too, and the role that
+// pulls them.
 func (c *checker) checkNewImages(ctx context.Context) {
+	all := c.ecrImages()
+	if len(all) > 0 && c.runsOnFargate() {
+		c.requireExecutionRole(pullsWithRole(all[0].container))
+	}
 	var seen []string
 	if c.serving != nil {
 		for _, d := range c.serving.ContainerDefinitions {
 			seen = append(seen, aws.ToString(d.Image))
 		}
 	}
-	for _, x := range c.ecrImages() {
+	for _, x := range all {
 		if slices.Contains(seen, x.name) {
 			continue
 		}

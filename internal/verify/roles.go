@@ -22,9 +22,7 @@ const (
 // checkRoles checks the roles of the task definition and of the service definition, and that a task which needs an
 // execution role has one.
 func (c *checker) checkRoles(ctx context.Context) {
-	if why := c.needsExecutionRole(); why != "" && aws.ToString(c.task.ExecutionRoleArn) == "" {
-		c.fail("execution role", "the task definition has none, and "+why, "set executionRoleArn in "+c.app.Task.File)
-	}
+	c.requireExecutionRole(c.needsExecutionRole())
 	roles := TaskRoles(c.task)
 	if c.app.Service != nil {
 		roles = append(roles, ServiceRoles(c.app.Service.Input)...)
@@ -32,6 +30,18 @@ func (c *checker) checkRoles(ctx context.Context) {
 	for _, role := range roles {
 		c.checkRole(ctx, role)
 	}
+}
+
+// requireExecutionRole records a missing execution role that the task needs for the reason, if there is one.
+func (c *checker) requireExecutionRole(why string) {
+	if why != "" && aws.ToString(c.task.ExecutionRoleArn) == "" {
+		c.fail("execution role", "the task definition has none, and "+why, "set executionRoleArn in "+c.app.Task.File)
+	}
+}
+
+// pullsWithRole is why Fargate needs an execution role for the image of ECR that the container has.
+func pullsWithRole(container string) string {
+	return "Fargate pulls the image of container " + container + " from ECR with it"
 }
 
 // needsExecutionRole returns why a task needs an execution role, or "" (ECS Developer Guide, "Amazon ECS task execution
@@ -46,7 +56,7 @@ func (c *checker) needsExecutionRole() (why string) {
 		case d.RepositoryCredentials != nil:
 			why = "container " + name + " has credentials of a registry"
 		case c.runsOnFargate() && image.IsECR():
-			why = "Fargate pulls the image of container " + name + " from ECR with it"
+			why = pullsWithRole(name)
 		case c.runsOnFargate() && d.LogConfiguration != nil && d.LogConfiguration.LogDriver == ecstypes.LogDriverAwslogs:
 			why = "Fargate writes the log of container " + name + " with it"
 		}

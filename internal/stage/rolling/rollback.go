@@ -229,15 +229,18 @@ func awaitRollbackStart(ctx context.Context, s *step.Step, was memory.StopReques
 		if now != was.Primary || n == maxRollbackPolls {
 			return live, nil
 		}
-		if err := s.PauseFor(ctx, step.ReadBackDelay); err != nil {
+		if err := s.PauseFor(ctx, rollbackPollDelay); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// maxRollbackPolls is how often the service is read for the requested rollback before the former
-// revision is deployed instead.
-const maxRollbackPolls = 15
+// The service is read maxRollbackPolls times for the requested rollback before the former revision is deployed instead.
+// ECS takes up to ten seconds to begin it, and then longer to end it.
+const (
+	maxRollbackPolls  = 6
+	rollbackPollDelay = 5 * time.Second
+)
 
 // deployFormer deploys the former revision with its attributes, unless ECS already does, and
 // follows that deployment. live must be newer than the write in after.
