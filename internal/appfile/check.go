@@ -19,8 +19,10 @@ type checker struct {
 	unused   []string // paths of unused keys, in the order of the file
 }
 
-func (c *checker) addProblem(n *definition.Node, format string, args ...any) {
-	c.problems = append(c.problems, c.src.At(n, format, args...))
+func (c *checker) addProblem(n *definition.Node, format string, args ...any) *definition.Problem {
+	p := c.src.At(n, format, args...)
+	c.problems = append(c.problems, p)
+	return p
 }
 
 func (c *checker) addKeyProblem(e definition.Entry, format string, args ...any) *definition.Problem {
@@ -93,7 +95,7 @@ func (c *checker) checkObject(n *definition.Node, s shape, path string) {
 	}
 	for _, k := range s.keys {
 		if k.needed && !values.IsGiven(n.Get(k.name)) {
-			c.addProblem(n, "%s has no %s", orFile(path), k.name)
+			c.addProblem(n, "%s has no %s", orFile(path), k.name).Lacks(n, k.name)
 		}
 	}
 	c.refuseSynonyms(n, s)

@@ -44,7 +44,8 @@ func (c *checker) checkStage(item, name *definition.Node, path string) {
 	} else if st.needsWith() {
 		for _, k := range st.with {
 			if k.needed {
-				c.addProblem(item, "%s (%s) has no with.%s%s", path, st.name, k.name, remarkText(k.shape.remark))
+				p := c.addProblem(item, "%s (%s) has no with.%s%s", path, st.name, k.name, remarkText(k.shape.remark))
+				p.Lacks(item, "with")
 			}
 		}
 		return
@@ -92,8 +93,8 @@ func (c *checker) checkShares(item, with *definition.Node, path string) {
 	primary, canary := with.Get("primary"), with.Get("canary")
 	switch {
 	case !values.IsGiven(primary) && !values.IsGiven(canary):
-		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD uses "+
-			"primary 100, canary 0)", path, StageTrafficRouting)
+		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD uses primary 100, canary 0)", path,
+			StageTrafficRouting).LacksIn(item, "with", "primary", "canary")
 	case values.IsGiven(primary) && values.IsGiven(canary):
 		p, pok := values.Percent(primary)
 		k, kok := values.Percent(canary)

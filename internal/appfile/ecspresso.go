@@ -129,7 +129,8 @@ func (l *loader) loadState(plugin *definition.Node) {
 		at = plugin.Get("config").Get("url")
 	}
 	if !values.IsGiven(at) {
-		l.addProblem(l.src.At(plugin, "the plugin tfstate has neither config.path nor config.url"))
+		p := l.src.At(plugin, "the plugin tfstate has neither config.path nor config.url")
+		l.addProblem(p.LacksIn(plugin, "config", "path", "url"))
 		return
 	}
 	data, name, ok := l.readState(at, values.FlagOr(plugin.Get("config").Get("optional"), false))
@@ -193,7 +194,8 @@ func (l *loader) loadEcspressoService(root *definition.Node) {
 	case values.Text(file) == "" && values.Text(service) == "":
 		return
 	case values.Text(file) == "":
-		l.addProblem(l.src.At(service, "service is %s, but the file has no service_definition", service.Text))
+		p := l.src.At(service, "service is %s, but the file has no service_definition", service.Text)
+		l.addProblem(p.Lacks(root, "service_definition"))
 		return
 	case values.Text(service) == "":
 		l.loadPlacement(file)

@@ -24,8 +24,10 @@ func (l *loader) loadDefinitions(spec, input *definition.Node) {
 		return // why it cannot be read is reported
 	}
 	place := spec
-	if values.IsGiven(input) {
-		place = input
+	for _, inner := range []*definition.Node{pluginOf(spec), input} {
+		if values.IsGiven(inner) {
+			place = inner
+		}
 	}
 	if name := input.Get("taskDefinitionFile"); values.Text(name) != "" {
 		l.loadTask(name, name.Text, "taskDefinitionFile")
@@ -149,6 +151,9 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (file string,
 			p.Next = "set " + strings.TrimSuffix(what, " is not given") + " to " + near
 		case near != "":
 			p.Meant = path.Join(path.Dir(name), near)
+		}
+		if at.Kind == definition.Map { // no key names the file
+			p.Lacks(at, "plugins", "input", "taskDefinitionFile")
 		}
 		l.addProblem(p)
 		return "", nil

@@ -58,7 +58,7 @@ func (r *gateReader) readProvidersFile() {
 		list = src.Root.Get("spec").Get("analysisProviders")
 	}
 	if list == nil {
-		r.addProblem(src.At(src.Root, "the file has no analysisProviders"))
+		r.addProblem(src.At(src.Root, "the file has no analysisProviders").Lacks(src.Root, "analysisProviders"))
 		return
 	}
 	c := &checker{src: src, format: r.app.Format}
@@ -103,7 +103,8 @@ func (r *gateReader) checkProvider(src *definition.Source, n *definition.Node, p
 	allowed, needed := providerSettings(p.Type)
 	for _, name := range needed {
 		if p.Config[name] == "" {
-			r.addProblem(src.At(n, "analysisProviders: %s (%s) has no config.%s", p.Name, p.Type, name))
+			problem := src.At(n, "analysisProviders: %s (%s) has no config.%s", p.Name, p.Type, name)
+			r.addProblem(problem.LacksIn(n, "config", name))
 		}
 	}
 	config := n.Get("config")
@@ -150,7 +151,8 @@ func (r *gateReader) readAnalysis(with *definition.Node) Analysis {
 		a.Gates = append(a.Gates, of.newCheck(n, n, values.Text(n), GateSource{Alarm: values.Text(n)}))
 	}
 	if len(a.Gates) == 0 && with != nil {
-		r.addProblem(r.src.At(with, "the stage has no gate: add metrics, https, commands or alarms"))
+		p := r.src.At(with, "the stage has no gate: add metrics, https, commands or alarms")
+		r.addProblem(p.Lacks(with, "metrics", "https", "commands", "alarms"))
 	}
 	r.refuseSameNames(a.Gates)
 	r.refuseShortDuration(with, a)

@@ -247,7 +247,7 @@ func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, 
 	if spec := root.Get("spec"); values.IsGiven(spec) {
 		return format, spec, true
 	}
-	l.addProblem(l.src.At(root, "the file has no spec"))
+	l.addProblem(l.src.At(root, "the file has no spec").Lacks(root, "spec"))
 	return "", nil, false
 }
 
@@ -276,7 +276,7 @@ func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 	}
 	v := root.Get("apiVersion")
 	if !values.IsGiven(v) {
-		l.addProblem(l.src.At(root, "the file has no apiVersion: PipeCD's is %s", apiVersion))
+		l.addProblem(l.src.At(root, "the file has no apiVersion: PipeCD's is %s", apiVersion).Lacks(root, "apiVersion"))
 	} else if v.Text != apiVersion || v.Kind != definition.Text {
 		l.addProblem(l.src.At(v, "apiVersion must be %s", apiVersion))
 	}
@@ -285,7 +285,8 @@ func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 func (l *loader) readFormat(root *definition.Node) (Format, bool) {
 	k := root.Get("kind")
 	if !values.IsGiven(k) {
-		l.addProblem(l.src.At(root, "the file has no kind: ECSApp (PipeCD v0) or Application (PipeCD v1)"))
+		p := l.src.At(root, "the file has no kind: ECSApp (PipeCD v0) or Application (PipeCD v1)")
+		l.addProblem(p.Lacks(root, "kind"))
 		return "", false
 	}
 	switch k.Text {

@@ -365,10 +365,6 @@ func TestProblemsOfAllFiles(t *testing.T) {
    1 | nmae: web
      | ^
 did you mean "name"?
-taskdef.json:1:1: the task definition has no family
-   1 | {"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}
-     | ^
-next: add family
 taskdef.json:1:2: unknown key "familly" in the task definition
    1 | {"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}
      |  ^

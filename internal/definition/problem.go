@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,34 @@ type Problem struct {
 	Next         string // what to do; may be empty if Message or Meant says it
 
 	caret int // column in Source, which may be a part of the line
+
+	isKey  bool     // the place is that of a key
+	within *Node    // the map that lacks a key; nil: the problem is another one
+	lacks  []string // the keys of which it has none
+}
+
+// Lacks keeps that the problem is a map without any of these keys, and returns the problem. If a key of the map is
+// misspelled for one of them, [JoinProblems] returns only the problem of that key.
+func (p *Problem) Lacks(within *Node, keys ...string) *Problem {
+	p.within, p.lacks = within, keys
+	return p
+}
+
+// LacksIn is [Problem.Lacks] for the keys of a map that is under a key of another one, which may have none.
+func (p *Problem) LacksIn(outer *Node, key string, keys ...string) *Problem {
+	if inner := outer.Get(key); inner != nil && inner.Kind == Map {
+		return p.Lacks(inner, keys...)
+	}
+	return p.Lacks(outer, key)
+}
+
+// isMisspelledKey reports whether the problem is a key that was probably meant for another one.
+func (p *Problem) isMisspelledKey() bool { return p.isKey && p.Meant != "" }
+
+// followsFrom reports whether a key that is misspelled is why the problem's map lacks one.
+func (p *Problem) followsFrom(q *Problem) bool {
+	return p.within != nil && p.File == q.File && q.isMisspelledKey() && slices.Contains(p.lacks, q.Meant) &&
+		slices.ContainsFunc(p.within.Entries, func(e Entry) bool { return e.Line == q.Line && e.Column == q.Column })
 }
 
 func (p *Problem) Error() string {

@@ -140,24 +140,25 @@ next: remove one of the two`,
 next: remove one of the two`,
 		},
 		{
-			name: "several problems, in the order of the file",
-			file: "famly: web\ncontainerDefinitions:\n  - name: web\n    imge: x\n",
+			name: "several problems, the misspelled keys first, and not that keys are missing which they were meant for",
+			file: "famly: web\ncpu: 256\ncontainerDefinitions:\n  - name: web\n    imge: x\n  - name: proxy\n    image: \"\"\n" +
+				"  - name: logs\n",
 			want: `f:1:1: unknown key "famly" in the task definition
    1 | famly: web
      | ^
 did you mean "family"?
-f:1:1: the task definition has no family
-   1 | famly: web
-     | ^
-next: add family
-f:3:5: a container has no image
-   3 |   - name: web
+f:5:5: unknown key "imge" in containerDefinitions[]
+   5 |     imge: x
      |     ^
-next: add image
-f:4:5: unknown key "imge" in containerDefinitions[]
-   4 |     imge: x
+did you mean "image"?
+f:7:12: container proxy has no image
+   7 |     image: ""
+     |            ^
+next: write image: repository:tag; or image: from-service, which --image replaces
+f:8:5: container logs has no image
+   8 |   - name: logs
      |     ^
-did you mean "image"?`,
+next: write image: repository:tag; or image: from-service, which --image replaces`,
 		},
 		{
 			name: "malformed YAML",

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,17 +112,25 @@ func (s *Source) At(n *Node, format string, args ...any) *Problem {
 
 // AtKey returns a problem at the key of an entry.
 func (s *Source) AtKey(e Entry, format string, args ...any) *Problem {
-	return s.Problem(e.Line, e.Column, format, args...)
+	p := s.Problem(e.Line, e.Column, format, args...)
+	p.isKey = true
+	return p
 }
 
-// JoinProblems returns the problems in the order of the file as one error, or nil.
+// JoinProblems returns the problems in the order of the file as one error, or nil. Misspelled keys come first, because
+// other problems may follow from them. A problem that does follow from one ([Problem.Lacks]) is left out.
 func JoinProblems(problems []*Problem) error {
-	sorted := slices.Clone(problems)
-	slices.SortStableFunc(sorted, func(a, b *Problem) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
+	sorted := slices.DeleteFunc(slices.Clone(problems), func(p *Problem) bool {
+		return slices.ContainsFunc(problems, p.followsFrom)
+	})
+	rank := func(p *Problem) int {
+		if p.isMisspelledKey() {
+			return 0
 		}
-		return a.Column - b.Column
+		return 1
+	}
+	slices.SortStableFunc(sorted, func(a, b *Problem) int {
+		return cmp.Or(rank(a)-rank(b), a.Line-b.Line, a.Column-b.Column)
 	})
 	errs := make([]error, len(sorted))
 	for i, p := range sorted {

@@ -105,14 +105,35 @@ func (d *decoder) checkContainers(list *Node) {
 		d.addProblem(p)
 	}
 	for _, c := range list.Items {
-		for _, name := range []string{"name", "image"} {
-			if v := c.Find(name); c.Kind == Map && (v == nil || v.Kind == Null) {
-				p := d.src.At(c, "a container has no %s", name)
-				p.Next = "add " + name
-				d.addProblem(p)
+		if c.Kind != Map {
+			continue
+		}
+		if at := c.missing("name"); at != nil {
+			p := d.src.At(at, "a container has no name")
+			p.Next = "add name"
+			d.addProblem(p.Lacks(c, "name"))
+		}
+		if at := c.missing("image"); at != nil {
+			who := "a container"
+			if name := c.Find("name"); name != nil && name.Kind == Text && name.Text != "" {
+				who = "container " + name.Text
 			}
+			p := d.src.At(at, "%s has no image", who)
+			p.Next = "write image: repository:tag; or image: " + FromService + ", which --image replaces"
+			d.addProblem(p.Lacks(c, "image"))
 		}
 	}
+}
+
+// missing returns where a map has no value for a key: the map, or a value that is empty. It returns nil if it has one.
+func (n *Node) missing(key string) *Node {
+	switch v := n.Find(key); {
+	case v == nil, v.Kind == Null:
+		return n
+	case v.Kind == Text && v.Text == "" && !v.unset:
+		return v
+	}
+	return nil
 }
 
 // requireMembers refuses a definition that lacks members that AWS requires.
@@ -121,7 +142,7 @@ func (d *decoder) requireMembers(body *Node, given map[string]bool, what string,
 		if !given[name] {
 			p := d.src.At(body, "%s has no %s", what, name)
 			p.Next = "add " + name
-			d.addProblem(p)
+			d.addProblem(p.Lacks(body, name))
 		}
 	}
 }

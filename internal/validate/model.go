@@ -66,7 +66,7 @@ func (c *checker) checkStruct(n *definition.Node, t reflect.Type, where string) 
 	for _, r := range requiredMembers {
 		if v := n.Find(r.member); r.shape == t.Name() && (!isGiven(v) || v.Kind == definition.Text && v.Text == "") {
 			name := strings.ToLower(r.member[:1]) + r.member[1:]
-			c.addProblem(n, "add "+name, "%s has no %s", where, name)
+			c.addProblem(n, "add "+name, "%s has no %s", where, name).Lacks(n, name)
 		}
 	}
 }
