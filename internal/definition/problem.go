@@ -14,6 +14,7 @@ type Problem struct {
 	Message      string
 	Meant        string // the key or value probably meant; may be empty
 	Next         string // what to do; may be empty if Message or Meant says it
+	Unset        string // the variable that is not set, if that is the problem
 
 	caret int // column in Source, which may be a part of the line
 

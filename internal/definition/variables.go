@@ -71,6 +71,7 @@ func (i *interpolation) refuseUnset(n *Node, form string) (refused bool) {
 		if _, ok := i.vars(name); !ok {
 			refused, n.unset = true, true
 			p := i.src.At(n, "the variable %s is not set, or is empty", name)
+			p.Unset = name
 			p.Next = fmt.Sprintf("set it: --set %s=…, an environment variable or a file of --env-file; or write ${%s:-default}, "+
 				"and $${ for a literal ${", name, name)
 			i.problems = append(i.problems, p)
@@ -86,6 +87,7 @@ func (i *interpolation) addError(n *Node, err error) {
 	p.Next = "correct it, or write $${ for a literal ${"
 	if errors.As(err, &missing) {
 		p = i.src.At(n, "the variable %s is not set, or is empty: %s", missing.Variable, missing.Reason)
+		p.Unset = missing.Variable
 		p.Next = fmt.Sprintf("set it: --set %s=…, an environment variable or a file of --env-file", missing.Variable)
 	}
 	i.problems = append(i.problems, p)

@@ -75,7 +75,9 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 	}
 	files, err := s.readInTime(at, from, providers)
 	if err == nil {
-		files.Application.Notes = append(files.Application.Notes, s.unusedVariables(asked)...)
+		unused := s.unusedVariables(asked)
+		nameSetVariables(files.Problems, unused)
+		files.Application.Notes = append(files.Application.Notes, notesOnUnused(unused, asked)...)
 	}
 	if at.local {
 		return files, err
@@ -88,16 +90,19 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 	return files, err
 }
 
-// unusedVariables returns a note for each variable of --set that no file asked for.
-func (s *Session) unusedVariables(asked map[string]bool) (notes []string) {
+// unusedVariables returns the variables of --set that no file asked for.
+func (s *Session) unusedVariables(asked map[string]bool) []string {
 	set, err := parseSet(s.Flags.files.set)
 	if err != nil {
 		return nil // the files were not read then
 	}
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if asked[name] {
-			continue
-		}
+	maps.DeleteFunc(set, func(name, _ string) bool { return asked[name] })
+	return slices.Sorted(maps.Keys(set))
+}
+
+// notesOnUnused returns a note for each variable of --set that no file asked for.
+func notesOnUnused(unused []string, asked map[string]bool) (notes []string) {
+	for _, name := range unused {
 		note := "no value of the files has the variable " + name + " of --set"
 		if near := definition.Nearest(name, slices.Sorted(maps.Keys(asked))); near != "" {
 			note += "; " + near + " may be meant"
@@ -105,6 +110,20 @@ func (s *Session) unusedVariables(asked map[string]bool) (notes []string) {
 		notes = append(notes, note)
 	}
 	return notes
+}
+
+// nameSetVariables adds to each problem of a variable that is not set the unused one of --set that was meant for it.
+func nameSetVariables(problems error, unused []string) {
+	for _, err := range splitErrors(problems) {
+		var p *definition.Problem
+		if !errors.As(err, &p) || p.Unset == "" {
+			continue
+		}
+		if near := definition.Nearest(p.Unset, unused); near != "" {
+			p.Message += "; --set gives " + near
+			p.Next = fmt.Sprintf("give --set %s=…, or write ${%s} here", p.Unset, near)
+		}
+	}
 }
 
 // defaultLoadLimit is [Env.LoadLimit] if that is zero.
