@@ -101,11 +101,29 @@ func (l *loader) refuseEnvironment(names []string) {
 		p = l.src.At(l.src.Root, "only a sluice.yaml has environments, and --env names one")
 		p.Next = "leave --env out"
 	case len(names) == 0:
+		if wrong := l.misspelledEnvironments(); wrong != nil {
+			p = wrong
+			break
+		}
 		p.Next = "leave --env out, or add the key environments"
 	case p.Meant == "":
 		p.Next = "choose one of " + strings.Join(names, ", ")
 	}
 	l.unchosen = p
+}
+
+// misspelledEnvironments returns the problem of a key that is misspelled for environments; nil: there is none.
+func (l *loader) misspelledEnvironments() *definition.Problem {
+	c := &checker{src: l.src, format: Sluice}
+	for _, e := range l.src.Root.Entries {
+		c.checkEntry(definition.Entry{Key: e.Key, Line: e.Line, Column: e.Column, Value: &definition.Node{}}, specShape(Sluice), "")
+	}
+	for _, p := range c.problems {
+		if p.Meant == "environments" {
+			return p
+		}
+	}
+	return nil
 }
 
 // useVariables replaces the variables of the file, and keeps them for its definitions. Values with secret names are kept

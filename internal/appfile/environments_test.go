@@ -96,3 +96,13 @@ func TestProblemsOfNames(t *testing.T) {
 		})
 	}
 }
+
+// A misspelled key environments is the problem of a chosen environment that the file lacks.
+func TestEnvironmentOfMisspelledKey(t *testing.T) {
+	files := fstest.MapFS{"sluice.yaml": {Data: []byte("name: web\nenvironment: {prod: {cluster: prod}}\n")}}
+	_, err := appfile.Load(files, ".", &render.Environment{Chosen: "prod"})
+	want := "sluice.yaml:2:1: unknown key \"environment\" in the file\n"
+	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), `did you mean "environments"?`) {
+		t.Errorf("got %v, want %sand the key environments", err, want)
+	}
+}
