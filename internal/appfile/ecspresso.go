@@ -80,6 +80,9 @@ func codeDeployOfEcspresso(of *definition.Node) CodeDeploy {
 		Group: values.Text(of.Get("deployment_group_name")), Config: values.Text(of.Get("deployment_config_name"))}
 }
 
+// pluginNames returns the plugins that sluice has: AddPlugin of the [Evaluator] adds all but tfstate.
+func pluginNames() []string { return []string{"tfstate", "ssm", "secretsmanager", "cloudformation"} }
+
 // pluginKeys returns the keys of a plugin.
 func pluginKeys() []key {
 	return []key{
@@ -105,20 +108,29 @@ func (l *loader) loadPlugins(plugins *definition.Node) {
 		return
 	}
 	for _, p := range plugins.Items {
-		name := p.Get("name")
-		switch values.Text(name) {
-		case "":
-			continue // reported by the check of the keys
-		case "tfstate":
-			l.loadState(p)
-			continue
+		if name := p.Get("name"); values.Text(name) != "" { // otherwise reported by the check of the keys
+			l.loadPlugin(p, name)
 		}
-		if l.evaluator.AddPlugin(name.Text, values.Text(p.Get("func_prefix"))) {
-			continue
+	}
+}
+
+// loadPlugin adds the lookups of a plugin. Those of a misspelled one are added too: that they lack is no other problem.
+func (l *loader) loadPlugin(p, name *definition.Node) {
+	known := name.Text
+	if !slices.Contains(pluginNames(), known) {
+		problem := l.src.At(name, "the plugin %s is not supported", known)
+		if known = definition.Nearest(known, pluginNames()); known == "" {
+			problem.Next = "set environment variables to the values, and read them with must_env in the definitions"
 		}
-		problem := l.src.At(name, "the plugin %s is not supported", name.Text)
-		problem.Next = "set environment variables to the values, and read them with must_env in the definitions"
+		problem.Meant = known
 		l.addProblem(problem)
+	}
+	switch known {
+	case "":
+	case "tfstate":
+		l.loadState(p)
+	default:
+		l.evaluator.AddPlugin(known, values.Text(p.Get("func_prefix")))
 	}
 }
 

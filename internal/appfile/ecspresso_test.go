@@ -145,6 +145,22 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 	}
 }
 
+// A misspelled plugin is told with the one that was meant, and it is the one problem: its functions are there.
+func TestMisspelledPlugin(t *testing.T) {
+	files := ecspressoFiles("ecspresso.yml", ecspressoConfig+"plugins:\n  - {name: tfsatte, config: {path: terraform.tfstate}}\n")
+	files["terraform.tfstate"] = &fstest.MapFile{Data: []byte(terraformState)}
+	files["ecs-task-def.jsonnet"].Data = []byte(`{family: "web-{{ tfstate ` + "`output.count`" + ` }}",
+  containerDefinitions: [{name: 'web', image: 'web:v1', memory: 64, portMappings: [{containerPort: 80}]}]}`)
+	_, err := appfile.Load(files, ".", environment(map[string]string{"AWS_REGION": "us-east-1"}))
+	want := `ecspresso.yml:7:12: the plugin tfsatte is not supported
+   7 |   - {name: tfsatte, config: {path: terraform.tfstate}}
+     |            ^
+did you mean "tfstate"?`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant only %s", err, want)
+	}
+}
+
 // A service definition may name the service too, but not another one.
 func TestEcspressoServiceHasOneName(t *testing.T) {
 	files := ecspressoFiles("ecspresso.yml", ecspressoConfig)

@@ -41,8 +41,8 @@ type Evaluator interface {
 	AddState(prefix string, state []byte) error
 	// ReadState returns the text of a Terraform state at an s3 or https URL.
 	ReadState(url string) ([]byte, error)
-	// AddPlugin adds the functions of any other plugin. It returns false for one that is not supported.
-	AddPlugin(name, prefix string) bool
+	// AddPlugin adds the functions of any other plugin that is supported.
+	AddPlugin(name, prefix string)
 	// Secrets returns the values that lookups have read and that are secret.
 	Secrets() []string
 }

@@ -43,9 +43,8 @@ func (e *Environment) StartPlugins(region string) {
 	e.addSecrets("")
 }
 
-// AddPlugin adds the functions of the plugin ssm, secretsmanager or cloudformation. Their names begin with the
-// prefix. It returns false for any other plugin.
-func (e *Environment) AddPlugin(name, prefix string) bool {
+// AddPlugin adds the functions of the plugin ssm, secretsmanager or cloudformation. Their names begin with the prefix.
+func (e *Environment) AddPlugin(name, prefix string) {
 	switch name {
 	case "ssm":
 		e.addParameters(prefix)
@@ -53,10 +52,7 @@ func (e *Environment) AddPlugin(name, prefix string) bool {
 		e.addSecrets(prefix)
 	case "cloudformation":
 		e.addStacks(prefix)
-	default:
-		return false
 	}
-	return true
 }
 
 // add adds a function, unless there is one of that name.
