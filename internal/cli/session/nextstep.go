@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // ownCommand matches a command of sluice that reads AWS, the journal or the application's files, and namedPlace the words
@@ -64,17 +66,10 @@ func ShellLine(words []string) string {
 }
 
 // NextStep returns a next step whose commands are about the same as this one: they get the folder or the service that the
-// command line names, unless they name one, and its flags for the journal, the account and the environment, unless the
-// text has them.
+// command line names, unless they name one, and its flags for the journal, the files and the account, unless the text has
+// them.
 func (s *Session) NextStep(next string) string {
-	var flags strings.Builder
-	f := s.Flags
-	for _, flag := range [][2]string{{"state", f.state}, {"env", f.files.environment}, {"region", f.Region},
-		{"profile", f.profile}, {"assume-role", f.role}, {"endpoint-url", f.endpoint}} {
-		if name, value := "--"+flag[0], flag[1]; value != "" && !strings.Contains(next, name) {
-			flags.WriteString(" " + name + " " + shellWord(value))
-		}
-	}
+	flags := s.Flags.givenWithout(next)
 	var all strings.Builder
 	end := 0
 	for _, at := range ownCommand.FindAllStringSubmatchIndex(next, -1) {
@@ -82,9 +77,42 @@ func (s *Session) NextStep(next string) string {
 		if end = at[1]; s.takesPlace(next[at[2]:at[3]], nextClause.Split(next[end:], 2)[0]) {
 			all.WriteString(s.placeFlag + " " + shellWord(s.place))
 		}
-		all.WriteString(flags.String())
+		all.WriteString(flags)
 	}
 	return all.String() + next[end:]
+}
+
+// givenWithout returns the flags of each command that the command line gives and a text does not have, as a shell reads
+// them after a command.
+func (f *Flags) givenWithout(text string) string {
+	var all strings.Builder
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{{"state", []string{f.state}}, {"env", []string{f.files.environment}}, {"env-file", f.files.envFiles},
+		{"set", withoutSecrets(f.files.set)}, {"region", []string{f.Region}}, {"profile", []string{f.profile}},
+		{"assume-role", []string{f.role}}, {"endpoint-url", []string{f.endpoint}}} {
+		if regexp.MustCompile(`--` + flag.name + `(?:[^\w-]|$)`).MatchString(text) {
+			continue
+		}
+		for _, value := range flag.values {
+			if value != "" {
+				all.WriteString(" --" + flag.name + " " + shellWord(value))
+			}
+		}
+	}
+	return all.String()
+}
+
+// withoutSecrets returns variables NAME=value, with the word VALUE in place of a value that is not shown.
+func withoutSecrets(pairs []string) (shown []string) {
+	for _, pair := range pairs {
+		if name, value, _ := strings.Cut(pair, "="); secret.Value(name, value) != value {
+			pair = name + "=VALUE"
+		}
+		shown = append(shown, pair)
+	}
+	return shown
 }
 
 // takesPlace reports whether a command with these words after it needs the place of the command line.
