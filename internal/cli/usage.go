@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 )
 
 const exitCodes = `Exit codes: 0 done; 1 usage or file error; 2 the plan has changes (--detailed-exitcode);
@@ -39,7 +40,7 @@ type flagGroup struct {
 	names []string
 }
 
-// otherTitle is the title of the flags that are in none of the groups.
+// otherTitle is the title of the flags of a command that are of no kind, and of all flags of its own if they are few.
 const otherTitle = "Flags"
 
 // flagGroups are the groups of flags, by the name of the flag in any command.
@@ -49,6 +50,9 @@ var flagGroups = []flagGroup{
 	{title: "How", names: []string{"auto-rollback", "bake", "dry-run", "force", "force-new-deployment", "no-wait",
 		"one-by-one", "pipeline", "quick-sync", "help"}},
 	{title: "Conflicts", names: []string{"adopt", "take-over"}},
+	{title: otherTitle, names: []string{"check", "command", "count", "deregister-task-definition", "detailed-exitcode",
+		"fail-after", "iam", "no-deregister-task-definition", "operation", "overrides", "overrides-file", "progress-deadline",
+		"propagate-tags", "tags", "to", "watch-container"}},
 	{title: "Every command", names: []string{"env", "help-all", "output", "region", "set", "state"}},
 	{title: "Auto scaling", rare: true, names: []string{"auto-scaling-max", "auto-scaling-min", "leave-suspended",
 		"resume-auto-scaling", "suspend-auto-scaling"}},
@@ -88,7 +92,8 @@ func registerHelp(root *cobra.Command) {
 func helpText(c *cobra.Command, all bool) string {
 	paragraphs := strings.Split(strings.TrimSpace(cmp.Or(c.Long, c.Short)), "\n\n")
 	for shown := len(paragraphs); ; shown-- {
-		text := wrapText(strings.Join(paragraphs[:shown], "\n\n"), "") + "\n\n" + usageText(c, all, len(paragraphs)-shown)
+		text := show.WrapText(strings.Join(paragraphs[:shown], "\n\n"), helpWidth, "") + "\n\n" +
+			usageText(c, all, len(paragraphs)-shown)
 		if all || shown == 1 || strings.Count(text, "\n") <= helpLines {
 			return text
 		}
@@ -116,7 +121,7 @@ func usageText(c *cobra.Command, all bool, left int) string {
 		fmt.Fprintf(&b, "\n\n%s: %s --help-all", more, c.CommandPath())
 	}
 	if c.HasAvailableSubCommands() {
-		b.WriteString("\n\n" + wrapText(exitCodes, ""))
+		b.WriteString("\n\n" + show.WrapText(exitCodes, helpWidth, ""))
 	}
 	return b.String() + "\n"
 }
@@ -173,7 +178,7 @@ func countFlags(of *pflag.FlagSet) (n int) {
 // writeFlags writes the flags of a command by group, and returns how many are left out.
 func writeFlags(b *strings.Builder, c *cobra.Command, all bool) (left int) {
 	flags := flagsByGroup(c)
-	for _, g := range slices.Insert(slices.Clone(flagGroups), 3, flagGroup{title: otherTitle}) {
+	for _, g := range flagGroups {
 		switch group := flags[g.title]; {
 		case len(group) == 0:
 		case g.rare && !all:
@@ -188,7 +193,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command, all bool) (left int) {
 	return left
 }
 
-// groupOf returns the group of a flag.
+// groupOf returns the group of a flag. A flag of a command with few may have none.
 func groupOf(f *pflag.Flag) flagGroup {
 	for _, g := range flagGroups {
 		if slices.Contains(g.names, f.Name) {
@@ -205,7 +210,7 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 		name = "    " + name
 	}
 	name = "  " + name
-	lines := strings.Split(wrapText(usage, strings.Repeat(" ", flagColumn)), "\n")
+	lines := strings.Split(show.WrapText(usage, helpWidth, strings.Repeat(" ", flagColumn)), "\n")
 	if utf8.RuneCountInString(name) < flagColumn-1 {
 		lines[0] = name + strings.Repeat(" ", flagColumn-utf8.RuneCountInString(name)) + strings.TrimLeft(lines[0], " ")
 	} else {
@@ -230,40 +235,9 @@ func describeFlag(f *pflag.Flag) (name, usage string) {
 	return name, usage
 }
 
-// wrapText breaks the paragraphs of a text into lines of helpWidth, which begin with indent. Lines that begin with a
-// space stay as they are.
-func wrapText(text, indent string) string {
-	var lines []string
-	line := ""
-	end := func() {
-		if line != "" {
-			lines, line = append(lines, line), ""
-		}
-	}
-	for _, of := range strings.Split(text, "\n") {
-		if of == "" || of[0] == ' ' {
-			end()
-			lines = append(lines, of)
-			continue
-		}
-		for _, word := range strings.Fields(of) {
-			if line != "" && utf8.RuneCountInString(line+" "+word) > helpWidth {
-				end()
-			}
-			if line == "" {
-				line = indent + word
-			} else {
-				line += " " + word
-			}
-		}
-	}
-	end()
-	return strings.Join(lines, "\n")
-}
-
 // wrapHanging returns a text whose first line begins with indent, and the others with six spaces more.
 func wrapHanging(text, indent string) string {
-	lines := strings.Split(wrapText(text, indent+"      "), "\n")
+	lines := strings.Split(show.WrapText(text, helpWidth, indent+"      "), "\n")
 	lines[0] = indent + strings.TrimLeft(lines[0], " ")
 	return strings.Join(lines, "\n")
 }
@@ -280,7 +254,7 @@ func wrapExamples(text string) string {
 			lines = append(lines, line)
 			continue
 		}
-		lines = append(lines, parts[1], wrapText(parts[2], "      "))
+		lines = append(lines, parts[1], show.WrapText(parts[2], helpWidth, "      "))
 	}
 	return strings.Join(lines, "\n")
 }

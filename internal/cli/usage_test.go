@@ -72,3 +72,19 @@ func TestFlagGroups(t *testing.T) {
 		}
 	}
 }
+
+// A new flag of a command with many flags has to be put into a group.
+func TestEachFlagHasAGroup(t *testing.T) {
+	eachCommand(func(c *cobra.Command) {
+		own := c.LocalNonPersistentFlags()
+		few := countFlags(own) < manyFlags
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || few && own.Lookup(f.Name) != nil {
+				return
+			}
+			if !slices.ContainsFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.names, f.Name) }) {
+				t.Errorf("--%s of %s is in none of the groups of flagGroups: put it into one", f.Name, c.CommandPath())
+			}
+		})
+	})
+}

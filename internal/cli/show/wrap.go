@@ -95,13 +95,41 @@ func wrapLine(line string, width int) string {
 	}
 	indent = min(indent, width/2)
 	isNext := strings.HasSuffix(head, "next: ")
+	return breakLine(line, width, comment+strings.Repeat(" ", indent-len(comment)),
+		func(line string) (word, rest string) { return cutCommand(line, isNext) })
+}
+
+// WrapText breaks the paragraphs of a text into lines of a width, which begin with indent. Lines that begin with a space
+// stay as they are.
+func WrapText(text string, width int, indent string) string {
+	var lines, words []string
+	end := func() {
+		if len(words) > 0 {
+			lines, words = append(lines, breakLine(indent+strings.Join(words, " "), width, indent, cutWord)), nil
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && line[0] != ' ' {
+			words = append(words, strings.Fields(line)...)
+			continue
+		}
+		end()
+		lines = append(lines, line)
+	}
+	end()
+	return strings.Join(lines, "\n")
+}
+
+// breakLine breaks a line before a word that is beyond the width. What follows a break begins with head. cut returns the
+// first word of a text, with the spaces before it, and the rest.
+func breakLine(line string, width int, head string, cut func(string) (word, rest string)) string {
 	var out strings.Builder
-	column := 0
+	column, indent := 0, len(head)
 	for len(line) > 0 {
-		word, rest := cutCommand(line, isNext)
+		word, rest := cut(line)
 		wide := visibleWidth(word)
 		if text := strings.TrimLeft(word, " "); column > indent && column+wide > width && text != "" {
-			out.WriteString("\n" + comment + strings.Repeat(" ", indent-len(comment)))
+			out.WriteString("\n" + head)
 			wide -= len(word) - len(text)
 			word, column = text, indent
 		}
