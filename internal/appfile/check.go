@@ -3,6 +3,7 @@ package appfile
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -232,6 +233,17 @@ func (c *checker) checkChoice(n *definition.Node, s shape, path string) {
 	c.problems = append(c.problems, p)
 }
 
+// valueText describes a value that is refused. Where only a number is allowed, one in quotes is text, which is why.
+func valueText(n *definition.Node, of kind) string {
+	switch {
+	case n.Kind == definition.Map, n.Kind == definition.List:
+		return n.Kind.String()
+	case n.Kind == definition.Text && slices.Contains([]kind{integer, number, ratio}, of):
+		return "text: " + strconv.Quote(n.Text)
+	}
+	return n.Text
+}
+
 // checkMeasure compares a number, a share or a duration with its range.
 func (c *checker) checkMeasure(n *definition.Node, s shape, path string) {
 	ok, want := false, ""
@@ -254,11 +266,7 @@ func (c *checker) checkMeasure(n *definition.Node, s shape, path string) {
 	if ok {
 		return
 	}
-	got := n.Text
-	if n.Kind == definition.Map || n.Kind == definition.List {
-		got = n.Kind.String()
-	}
-	message := fmt.Sprintf("%s is %s, and this is %s", path, want, got)
+	message := fmt.Sprintf("%s is %s, and this is %s", path, want, valueText(n, s.kind))
 	if s.remark != "" {
 		message += " (" + s.remark + ")"
 	}

@@ -42,11 +42,7 @@ func (c *checker) checkGateValue(n *definition.Node, s shape, path string) {
 	if ok {
 		return
 	}
-	got := n.Text
-	if n.Kind == definition.Map || n.Kind == definition.List {
-		got = n.Kind.String()
-	}
-	c.addProblem(n, "%s is %s, and this is %s", path, want, got)
+	c.addProblem(n, "%s is %s, and this is %s", path, want, valueText(n, s.kind))
 }
 
 // addSecretProblem adds a problem without the line of the file, which may show a secret.

@@ -319,6 +319,7 @@ after:
 	for file, want := range map[string]string{
 		"input: {runTask: {clientToken: x}}\n": "input.runTask.clientToken is not " +
 			"allowed here: sluice sets it",
+		"desiredCount: \"3\"\n":          `desiredCount is a whole number from 0 to 100000, and this is text: "3"`,
 		"input: {runTask: {cuont: 1}}\n": `unknown key "cuont" in input.runTask`,
 		"input: {runTask: {count: 0}}\n": "input.runTask.count is a whole number " +
 			"from 1, and this is 0",
