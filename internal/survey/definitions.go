@@ -71,7 +71,7 @@ func keepService(app *appfile.Application, live *ecs.ServiceState) error {
 	if live == nil {
 		return &sluice.Error{Op: "read the service", Resource: app.File,
 			Err:  errors.New("the application is a standalone task, and has no service"),
-			Next: "name an application with a service"}
+			Next: "run sluice run --count N, which starts N tasks"}
 	}
 	service, err := definition.ServiceFromAWS(&live.Raw)
 	if err != nil {
