@@ -27,10 +27,10 @@ func TestChosenRevisions(t *testing.T) {
 		{deregisterFlags{keeps: 2}, "web:1 web:3 web:4 web:6"},
 		{deregisterFlags{keeps: 6}, ""},
 		{deregisterFlags{keeps: 1 << 40}, ""},
-		{deregisterFlags{keeps: -1, revision: "3"}, "web:3"},
-		{deregisterFlags{keeps: -1, revision: "latest"}, "web:9"},
-		{deregisterFlags{keeps: -1, revision: "5"}, "deregister (web:5): it is used by tasks in test"},
-		{deregisterFlags{keeps: -1, revision: "12"}, "deregister (web:12): there is no such ACTIVE revision"},
+		{deregisterFlags{revision: "3"}, "web:3"},
+		{deregisterFlags{revision: "latest"}, "web:9"},
+		{deregisterFlags{revision: "5"}, "deregister (web:5): it is used by tasks in test"},
+		{deregisterFlags{revision: "12"}, "deregister (web:12): there is no such ACTIVE revision"},
 	} {
 		old, err := c.flags.choose(f, all, users)
 		var names []string
@@ -49,10 +49,10 @@ func TestChosenRevisions(t *testing.T) {
 
 func TestDeregisterNeedsOneSelection(t *testing.T) {
 	for want, o := range map[string]deregisterFlags{
-		"nothing is selected": {keeps: -1},
-		"exclude each other":  {keeps: 3, revision: "4"},
-		"is below 0":          {keeps: -2},
-		"is in use":           {keeps: -1, revision: "current"},
+		"nothing is selected": {},
+		"exclude each other":  {isCounted: true, revision: "4"},
+		"--keeps is -1, and must be a number of revisions, 0 or more": {isCounted: true, keeps: -1},
+		"is in use": {revision: "current"},
 	} {
 		if err := o.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, not %s", o, err, want)

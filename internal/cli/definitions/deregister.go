@@ -16,10 +16,11 @@ import (
 
 // deregisterFlags are the flags of sluice deregister.
 type deregisterFlags struct {
-	revision string
-	keeps    int // -1: not given
-	dry      bool
-	deletes  bool
+	revision  string
+	keeps     int
+	isCounted bool // keeps is given
+	dry       bool
+	deletes   bool
 }
 
 func (p *program) newDeregisterCommand() *cobra.Command {
@@ -44,11 +45,12 @@ one. A deregistered revision starts no new tasks; with --delete, ECS also delete
 			if err != nil {
 				return err
 			}
+			o.isCounted = c.Flags().Changed("keeps")
 			return p.runDeregister(c.Context(), path, o)
 		},
 	}
 	at.Register(c)
-	c.Flags().IntVar(&o.keeps, "keeps", -1, "`number` of unused revisions that stay, the newest ones")
+	c.Flags().IntVar(&o.keeps, "keeps", 0, "`number` of unused revisions that stay, the newest ones")
 	c.Flags().StringVar(&o.revision, "revision", "", "this one: a `number` or latest")
 	c.Flags().BoolVar(&o.dry, "dry-run", false, "print what would be deregistered and write nothing")
 	c.Flags().Bool("force", false, "accepted and without effect: nothing is asked, and no revision in use is deregistered")
@@ -61,11 +63,12 @@ func (o deregisterFlags) check() error {
 		return &sluice.Error{Op: "sluice deregister", Err: errors.New(why), Next: next}
 	}
 	switch {
-	case o.keeps < -1:
-		return wrong("--keeps is below 0", "give 0 or more")
-	case o.keeps == -1 && o.revision == "":
+	case o.keeps < 0:
+		return wrong(fmt.Sprintf("--keeps is %d, and must be a number of revisions, 0 or more", o.keeps),
+			"give the number of revisions to keep, such as --keeps 10")
+	case !o.isCounted && o.revision == "":
 		return wrong("nothing is selected", "give --keeps N or --revision N")
-	case o.keeps != -1 && o.revision != "":
+	case o.isCounted && o.revision != "":
 		return wrong("--keeps and --revision exclude each other", "give one of them")
 	case o.revision == "current":
 		return wrong("the current revision is in use", "give a number, or latest")
