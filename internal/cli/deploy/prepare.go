@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -45,15 +46,21 @@ func (p *preparedPlan) readAndPlan(ctx context.Context) (err error) {
 		}
 		return p.planAgain()
 	}
+	if err = p.readState(ctx); err != nil {
+		return err
+	}
+	return p.planAgain()
+}
+
+// readState reads the state of the application from AWS, for a plan of its files.
+func (p *preparedPlan) readState(ctx context.Context) (err error) {
 	if p.state, err = survey.ReadInputs(ctx, p.account, p.clock, p.app); err != nil {
 		return err
 	}
 	if p.findLost != nil && p.state.Lost.Former == "" {
-		if p.state.Lost, err = p.findLost(ctx, p.state); err != nil {
-			return err
-		}
+		p.state.Lost, err = p.findLost(ctx, p.state)
 	}
-	return p.planAgain()
+	return err
 }
 
 // planAgain makes the plan again, with the current options and without a read of AWS.
@@ -142,10 +149,13 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		}
 		app.Notes = append(app.Notes, gaps...)
 	}
-	if err := out.readAndPlan(ctx); err != nil {
+	if err := out.readState(ctx); err != nil {
 		return nil, err
 	}
-	return out, out.refuseExisting(o.creates)
+	if err := out.refuseExisting(o.creates); err != nil {
+		return nil, err
+	}
+	return out, out.planAgain()
 }
 
 // valueOr returns the value of a flag; nil: that of the file.
@@ -169,13 +179,15 @@ func (o *planFlags) setCreateCount(app *appfile.Application) error {
 	return nil
 }
 
-// refuseExisting returns an error if a service must not exist, and does.
+// refuseExisting returns an error if a service must not exist, and does. It needs no plan, which may be refused for the
+// desired count of 0 that a new service gets.
 func (p *preparedPlan) refuseExisting(creates bool) error {
 	if !creates || p.state.ServiceStatus() != "ACTIVE" {
 		return nil
 	}
-	return &sluice.Error{Op: "create the service", Resource: p.serviceName(), Kind: sluice.Conflict,
-		Err: errors.New("it exists already"), Next: "run sluice deploy to update it"}
+	return &sluice.Error{Op: "create the service", Kind: sluice.Conflict,
+		Resource: session.ClusterName(p.app) + "/" + session.ServiceOrGroup(p.app),
+		Err:      errors.New("it exists already"), Next: "run sluice deploy to update it"}
 }
 
 // adviseLocalAWS adds to a missing Region how to plan against the local AWS, if a world file is next
