@@ -19,6 +19,7 @@ import (
 // simSource is what a local AWS is built from: an application's files, or a service in AWS.
 type simSource struct {
 	from     string
+	second   string // a second folder, which is refused
 	fromLive bool
 	cluster  string
 	service  string
@@ -26,11 +27,32 @@ type simSource struct {
 }
 
 func (l *simSource) register(f *pflag.FlagSet) {
-	f.StringVar(&l.from, "from", "", "build the world that the application in this `folder` expects")
+	f.Var(folderFlag{l}, "from", "build the world that the application in this `folder` expects")
 	f.BoolVar(&l.fromLive, "from-live", false, "build the world from a service in AWS; only reads AWS")
 	f.StringVar(&l.cluster, "cluster", "", "`cluster` of --from-live, if --from is not given")
 	f.StringVar(&l.service, "service", "", "`service` of --from-live, if --from is not given")
 	f.BoolVar(&l.print, "print-world", false, "with --from or --from-live: print the world file, and start nothing")
+}
+
+// folderFlag is the flag --from. Its first folder counts.
+type folderFlag struct{ of *simSource }
+
+func (f folderFlag) String() string {
+	if f.of == nil {
+		return ""
+	}
+	return f.of.from
+}
+
+func (f folderFlag) Type() string { return "folder" }
+
+func (f folderFlag) Set(s string) error {
+	if f.of.from != "" {
+		f.of.second = s
+		return nil
+	}
+	f.of.from = s
+	return nil
 }
 
 func (l *simSource) isGiven() bool { return *l != simSource{} }
@@ -41,6 +63,9 @@ func (l *simSource) check(world string) error {
 		return &sluice.Error{Op: "sluice sim", Err: fmt.Errorf(format, args...), Next: next}
 	}
 	switch named := l.cluster != "" || l.service != ""; {
+	case l.second != "":
+		return wrong("give one of them; --print-world prints its world, to which a file of --world can add others",
+			"--from builds the world of one application, but is given %s and %s", l.from, l.second)
 	case world != "" && (l.from != "" || l.fromLive):
 		return wrong("give one of them", "--world, --from and --from-live are different worlds")
 	case l.from == "" && !l.fromLive:
