@@ -161,7 +161,7 @@ var layerTable = []layerRow{
 			"internal/load"}},
 	{pkg: "internal/cli", layer: 5, below: []int{1, 0}, libs: []string{anything}, free: true,
 		also: []string{"internal/cli/session", "internal/cli/definitions", "internal/cli/deploy", "internal/cli/hooks",
-			"internal/cli/inspect", "internal/cli/local", "internal/cli/tasks"}},
+			"internal/cli/inspect", "internal/cli/local", "internal/cli/show", "internal/cli/tasks"}},
 	{pkg: "internal/load", layer: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
 	{pkg: "internal/web", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/parent", layer: 5, free: true}, // plugins end with the process that started them
