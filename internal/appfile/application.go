@@ -117,6 +117,7 @@ type Scaling struct {
 	KeepSuspended bool // scaling may stay suspended while no process runs the deployment
 	Resume        bool // end all suspensions when the deployment ends, earlier ones too
 	Min, Max      *int // bounds from now on; nil: unchanged
+	SetsCount     bool // --tasks gives the count, which auto scaling may change again; no request of its own
 }
 
 // IsRequested reports whether any change is requested.

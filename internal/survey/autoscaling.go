@@ -13,11 +13,11 @@ import (
 )
 
 // surveyScaling reads the scalable targets if the plan depends on them: the file changes auto
-// scaling or gives a desired count, traffic moves while AWS does not pause scale-in, or a lost
+// scaling, the file or a flag gives a desired count, traffic moves while AWS does not pause scale-in, or a lost
 // deployment left them suspended. A user who does not need them needs no permission to read them.
 func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	left := live.Tags[plan.ScalingTag]
-	counts := app.Service.Input.DesiredCount != nil && live.ServiceStatus() == "ACTIVE"
+	counts := (app.Service.Input.DesiredCount != nil || app.Scaling.SetsCount) && live.ServiceStatus() == "ACTIVE"
 	if !app.Scaling.IsRequested() && !mode.Of(app).HasVariants() && left == "" && !counts {
 		return nil
 	}

@@ -117,6 +117,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		app.Before, app.After = nil, nil
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
+	app.Scaling.SetsCount = o.Tasks != nil
 	app.AutoRollback = valueOr(o.autoRollback, app.AutoRollback)
 	app.Bake = valueOr(o.bake, app.Bake)
 	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {

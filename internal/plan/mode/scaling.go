@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,6 +22,12 @@ func planScaling(p *plan.Plan, a appfile.Scaling, live plan.AWSState) error {
 			Kind: sluice.Denied, Err: fmt.Errorf("the scalable targets cannot be read: %s", have.Denied),
 			Next: "allow application-autoscaling:DescribeScalableTargets and " +
 				"application-autoscaling:RegisterScalableTarget, or use no option of auto scaling"}
+	}
+	if len(have.Targets) == 0 && (a.Min != nil || a.Max != nil) {
+		return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.ServiceResource(), Kind: sluice.Conflict,
+			Err: errors.New("the service has no target of Application Auto Scaling, so there are no bounds to change"),
+			Next: "register the service as a scalable target of Application Auto Scaling, or run sluice scale --tasks N, " +
+				"which needs none"}
 	}
 	if len(have.Targets) == 0 {
 		p.Notes = append(p.Notes, "Application Auto Scaling has no scalable target for the service: the auto scaling "+
@@ -136,6 +143,9 @@ func warnScaling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	}
 	if p.Scaling == nil {
 		warnScaleIn(p, have)
+		for _, t := range have.Targets {
+			warnCountOutside(p, app, t, "its next activity sets the count to %d")
+		}
 		return
 	}
 	if have.Left != "" && have.Left != sluice.Suspensions(have.Targets) {
@@ -149,11 +159,23 @@ func warnScaling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 				"with any write to the scalable target, also of its suspension",
 				n, to.Min, to.Max, clampCount(n, to))
 		}
-		if n := app.Service.Input.DesiredCount; n != nil && clampCount(int(*n), to) != int(*n) {
-			addWarning(p, "the file requests %d tasks, outside the bounds of auto scaling (%d to %d): AWS sets the "+
-				"count to %d when auto scaling is restored", *n, to.Min, to.Max, clampCount(int(*n), to))
-		}
+		warnCountOutside(p, app, to, "AWS sets the count to %d when auto scaling is restored")
 	}
+}
+
+// warnCountOutside warns about a requested count outside the bounds of a scalable target. then says when AWS sets another
+// count.
+func warnCountOutside(p *plan.Plan, app *appfile.Application, t sluice.Scalable, then string) {
+	count := app.Service.Input.DesiredCount
+	if count == nil || clampCount(int(*count), t) == int(*count) {
+		return
+	}
+	n, flag := int(*count), "--auto-scaling-max"
+	if n < t.Min {
+		flag = "--auto-scaling-min"
+	}
+	addWarning(p, "%d tasks are requested, outside the bounds of auto scaling (%d to %d): "+then+". To change the bounds "+
+		"too, use %s %d", n, t.Min, t.Max, clampCount(n, t), flag, n)
 }
 
 func clampCount(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
