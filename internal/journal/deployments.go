@@ -46,17 +46,21 @@ type Deployment struct {
 	Began   time.Time
 	Updated time.Time // last change of state or stage
 	Ended   time.Time
+	Idle    time.Duration // between an end and the rollback or resume that reopened the deployment
 }
 
+// Took returns how long an ended deployment ran, with its rollback and without the time between them.
+func (d Deployment) Took() time.Duration { return d.Ended.Sub(d.Began) - d.Idle }
+
 const deploymentColumns = `id, application, account, region, cluster, service, cause_of,
-	state, outcome, cause, next, plan, began, updated, ended, endpoint, world, started_by`
+	state, outcome, cause, next, plan, began, updated, ended, endpoint, world, started_by, idle`
 
 func scanDeployment(row scanner) (Deployment, error) {
 	var d Deployment
 	var began, updated, ended int64
 	var url sql.NullString
 	err := row.Scan(&d.ID, &d.Application, &d.Account, &d.Region, &d.Cluster, &d.Service, &d.Trigger,
-		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended, &url, &d.Endpoint.World, &d.By)
+		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended, &url, &d.Endpoint.World, &d.By, &d.Idle)
 	d.Endpoint.URL, d.Endpoint.Unrecorded = url.String, !url.Valid
 	d.Began, d.Updated, d.Ended = timeOfNanos(began), timeOfNanos(updated), timeOfNanos(ended)
 	return d, err
@@ -79,7 +83,7 @@ func (j *Journal) CreateDeployment(ctx context.Context, d Deployment) error {
 			began = d.Began.UnixNano()
 		}
 		return tx.exec(`INSERT INTO deployments (`+deploymentColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0, ?, ?, ?)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0, ?, ?, ?, 0)`,
 			d.ID, d.Application, d.Account, d.Region, d.Cluster, d.Service, d.Trigger,
 			d.State, nonNilBytes(d.Plan), began, now,
 			sql.NullString{String: d.Endpoint.URL, Valid: !d.Endpoint.Unrecorded}, d.Endpoint.World, d.By)
@@ -147,8 +151,8 @@ func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 			Err: errors.New("state " + string(s) + " is not one of running, waiting, paused")}
 	}
 	return j.runWrite(ctx, op, id, func(tx *tx) error {
-		return tx.execOrNotFound(`UPDATE deployments SET state = ?, outcome = '', cause = '', next = '', ended = 0, updated = ? WHERE id = ?`,
-			s, j.nowNanos(), id)
+		return tx.execOrNotFound(`UPDATE deployments SET state = ?1, outcome = '', cause = '', next = '', ended = 0, updated = ?2,
+			idle = idle + iif(ended > 0, max(?2 - ended, 0), 0) WHERE id = ?3`, s, j.nowNanos(), id)
 	})
 }
 

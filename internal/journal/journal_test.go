@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
@@ -88,5 +89,29 @@ func created(t testing.TB, j *journal.Journal, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		must(t, j.CreateDeployment(bg, web(id)))
+	}
+}
+
+func TestATakenTimeLeavesOutTheTimeBetweenAnEndAndARollback(t *testing.T) {
+	c := &standing{now: epoch}
+	j := open(t, journal.Memory, c)
+	pass := func(d time.Duration, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.now = c.now.Add(d)
+	}
+	pass(2*time.Minute, j.CreateDeployment(bg, journal.Deployment{ID: "d1"}))
+	pass(3*24*time.Hour, j.EndDeployment(bg, "d1", sluice.Succeeded, "", ""))
+	pass(10*time.Second, j.SetState(bg, "d1", journal.Running))
+	pass(20*time.Second, j.SetState(bg, "d1", journal.Paused))
+	pass(time.Hour, j.EndDeployment(bg, "d1", sluice.RolledBack, "", ""))
+	pass(time.Second, j.SetState(bg, "d1", journal.Running))
+	pass(0, j.EndDeployment(bg, "d1", sluice.RolledBack, "", ""))
+	d, err := j.Deployment(bg, "d1")
+	if want := 2*time.Minute + 31*time.Second; err != nil || d.Took() != want {
+		t.Errorf("the deployment took %s (%v), want %s: 2m0s, a rollback of 30s after days, and one of 1s after an hour",
+			d.Took(), err, want)
 	}
 }

@@ -43,7 +43,7 @@ func TestLifeOfADeployment(t *testing.T) {
 
 	must(t, j.SetState(bg, "d1", journal.Running))
 	want.State, want.Outcome, want.Cause, want.Next = journal.Running, "", "", ""
-	want.Updated, want.Ended = after(4), time.Time{}
+	want.Updated, want.Ended, want.Idle = after(4), time.Time{}, time.Second
 	check()
 }
 

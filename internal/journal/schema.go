@@ -118,6 +118,9 @@ CREATE TABLE writers ( -- who brought the file to a schema; a sluice that is too
 	version TEXT NOT NULL -- such as v1.2.3, or (devel)
 ) STRICT;
 `,
+	`
+ALTER TABLE deployments ADD COLUMN idle INTEGER NOT NULL DEFAULT 0; -- nanoseconds between an end and a reopening
+`,
 }
 
 // errNewerSchema and errNotJournal are the reasons to refuse a file.

@@ -30,7 +30,7 @@ func (e runEnd) report() report.Report {
 		r.URL = session.ServicePage(d.Endpoint, d.Region, d.Cluster, d.Service)
 	}
 	if d.State == journal.Ended {
-		r.Took = d.Ended.Sub(d.Began)
+		r.Took = d.Took()
 	}
 	return r
 }

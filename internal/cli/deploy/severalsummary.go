@@ -43,7 +43,7 @@ func (r *severalRun) printTable() {
 // tookText returns how long the deployment of a job took, or "-" if it has not ended.
 func (x *job) tookText() string {
 	if d := x.end.deployment; d.State == journal.Ended {
-		return show.FormatDuration(d.Ended.Sub(d.Began))
+		return show.FormatDuration(d.Took())
 	}
 	return "-"
 }

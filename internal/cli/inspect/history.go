@@ -275,7 +275,7 @@ func (p *program) printDeployments(ctx context.Context, j *journal.Journal, all 
 	for _, d := range all {
 		state, lasted := string(d.State), "-"
 		if d.State == journal.Ended {
-			state, lasted = string(d.Outcome), show.FormatDuration(d.Ended.Sub(d.Began))
+			state, lasted = string(d.Outcome), show.FormatDuration(d.Took())
 		}
 		e, err := newHistoryEntry(ctx, j, d)
 		if err != nil {

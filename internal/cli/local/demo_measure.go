@@ -144,7 +144,7 @@ func (f *demoFollower) buildResult(ended engine.RunResult, steps []*load.Step, t
 	r := &demoResult{From: f.plan.From, To: f.plan.To, Seconds: took.Seconds(), Speed: f.speed, Rate: f.rate,
 		Steps: f.rows}
 	if d := ended.Deployment; d.State == journal.Ended {
-		r.Outcome, r.Cause, r.took = d.Outcome, d.Cause, d.Ended.Sub(d.Began)
+		r.Outcome, r.Cause, r.took = d.Outcome, d.Cause, d.Took()
 	}
 	for i, s := range steps {
 		row := f.rows[i]

@@ -29,7 +29,7 @@ func outcomeSummary(d journal.Deployment, brought string) string {
 	if d.Outcome == sluice.Succeeded {
 		s += brought
 	}
-	s += " (" + d.ID + ", " + FormatDuration(d.Ended.Sub(d.Began)) + ")"
+	s += " (" + d.ID + ", " + FormatDuration(d.Took()) + ")"
 	if d.Cause != "" {
 		s += ": " + d.Cause
 	}
