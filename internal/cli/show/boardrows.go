@@ -110,7 +110,8 @@ func (r *boardRows) removeFinished(rolledBack, canaryToo bool) {
 // renderRows returns the rows as lines, with the last weights that AWS returned and the measured share of
 // the canary, if it is known. Until the new
 // primary has tasks, the primary's weight is shown in the row of the old version.
-func (r *boardRows) renderRows(asked, live sluice.Weights, measured *sluice.MeasuredShare, canary bool) []string {
+func (r *boardRows) renderRows(asked, live sluice.Weights, measured *sluice.MeasuredShare, canary bool,
+	width int) []string {
 	weights := func(v sluice.Variant) string {
 		if !live.Valid() {
 			return ""
@@ -127,29 +128,40 @@ func (r *boardRows) renderRows(asked, live sluice.Weights, measured *sluice.Meas
 		if old && i == 0 {
 			text = weights(sluice.Primary)
 		}
-		all = append(all, rowLine("old", c, text))
+		all = append(all, rowLines("old", c, text, width)...)
 	}
 	text := weights(sluice.Primary)
 	if old {
 		text = ""
 	}
-	all = append(all, rowLine(string(sluice.Primary), r.primary, text))
+	all = append(all, rowLines(string(sluice.Primary), r.primary, text, width)...)
 	if canary {
 		text := weights(sluice.Canary)
 		if measured != nil && text != "" {
 			text += ", measured " + measured.Interval()
 		}
-		all = append(all, rowLine(string(sluice.Canary), r.canary, text))
+		all = append(all, rowLines(string(sluice.Canary), r.canary, text, width)...)
 	}
 	return all
 }
 
-func rowLine(label string, c sluice.CapacityChanged, weights string) string {
+// rowLines returns the row of a variant. The weights are below the counts if the terminal is too narrow for both.
+func rowLines(label string, c sluice.CapacityChanged, weights string, width int) []string {
 	what := "-"
 	if c.Revision != "" {
 		what = c.Revision + "  " + rowText(c)
 	}
-	return strings.TrimRight("  "+PadRight(label, 8)+PadRight(what+"  ", 42)+weights, " ")
+	label = "  " + PadRight(label, 8)
+	row := strings.TrimRight(label+PadRight(what+"  ", 42)+weights, " ")
+	if width < narrowest || visibleWidth(row) <= width {
+		return []string{row}
+	}
+	indent := len(label)
+	all := wrapAt(label+what, width, indent)
+	if weights != "" {
+		all = append(all, wrapAt(strings.Repeat(" ", indent)+weights, width, indent)...)
+	}
+	return all
 }
 
 // rowText returns the task counts. sluice does not read the healthy targets of an outgoing set.

@@ -161,3 +161,37 @@ func TestClipMarksTheCut(t *testing.T) {
 		}
 	}
 }
+
+// A terminal of 80 columns shows all of a row, of a stage's text and of the first line; one that is too low cuts stages.
+func TestANarrowBoardCutsNothingThatIsRead(t *testing.T) {
+	p := half()
+	p.Stages[0] = plan.Stage{Name: appfile.StageApproval, Approvals: 2,
+		Approvers: []string{"ann@example.com", "bob@example.com", "carol@example.com"}}
+	b := NewBoard(p)
+	at := start
+	for _, ev := range []sluice.Event{sluice.DeploymentStarted{}, sluice.StageStarted{Index: 0},
+		capacity(sluice.Primary, "ecs-svc/1", "web:1", 4, 4), shifted(90, 10),
+		sluice.CapacityChanged{Variant: sluice.Canary, TaskSet: "ecs-svc/2", Revision: "web:2", Desired: 40, Running: 38,
+			Pending: 12, Healthy: 26, Draining: 11},
+	} {
+		e := sluice.Seal("slc-1", "", ev)
+		e.At = at
+		b.ApplyEvent(e)
+	}
+	b.measured = &sluice.MeasuredShare{Percent: 10, Low: 5.04, High: 12.6}
+	b.requested = sluice.CanaryShare(10)
+	for _, width := range []int{60, 80, 120} {
+		text := strings.Join(b.renderLines(at, width, 40, Paint{}), "\n")
+		joined := strings.Join(strings.Fields(text), " ")
+		for _, want := range []string{"ann@example.com, bob@example.com, carol@example.com", "web:2 38 of 40 running, 12 pending",
+			"26 healthy, 11 draining", "requested 10%, actual 10%, measured " + b.measured.Interval()} {
+			if !strings.Contains(joined, want) || strings.Contains(text, "…") {
+				t.Errorf("at %d columns the board is\n%s\nwanted all of %q", width, text, want)
+			}
+		}
+	}
+	if rows := b.renderLines(at, 80, 12, Paint{}); len(rows) > 11 {
+		t.Errorf("the board has %d rows on a terminal of 12, which keeps one for the cursor:\n%s", len(rows),
+			strings.Join(rows, "\n"))
+	}
+}

@@ -214,18 +214,21 @@ func (b *Board) addFailure(f sluice.FailureSeen) {
 // renderLines returns the board as lines for a terminal. If the height is too small, it leaves out
 // finished stages first.
 func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string {
-	head := p.Bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + PlanRevisions(b.plan) + "  " +
-		FormatElapsed(b.elapsed(now)) + p.Dim(b.remainingText(now))
+	head := wrapAt(p.Bold(b.plan.Cluster+"/"+b.plan.Service)+"  "+PlanRevisions(b.plan)+"  "+
+		FormatElapsed(b.elapsed(now))+p.Dim(b.remainingText(now)), width, 2)
 	foot := b.footLines(p, width)
 	if !b.ended.IsZero() {
 		now = b.ended
 	}
-	stages := b.stageLines(now, p)
-	if room := height - len(foot) - 2; height > 0 && len(stages) > room {
+	stages, room := b.stageLines(now, p, width), height-len(foot)-len(head)-1
+	if height > 0 && len(stages) > room {
+		stages = b.stageLines(now, p, 0) // one line each, cut below
+	}
+	if height > 0 && len(stages) > room {
 		stages = stages[b.firstVisible(len(stages), max(room, 1)):]
 		stages = stages[:min(len(stages), max(room, 1))]
 	}
-	all := append([]string{head}, append(stages, foot...)...)
+	all := slices.Concat(head, stages, foot)
 	for i := range all {
 		all[i] = p.ClipLine(all[i], width)
 	}
@@ -303,7 +306,11 @@ func (b *Board) GateTexts() (all []string) {
 	return all
 }
 
-func (b *Board) stageLines(now time.Time, p Paint) []string {
+// stageTextColumn is where the text of a stage begins: behind its status, time, number and name.
+const stageTextColumn = 17 + 2 + 1 + 20 + 1
+
+// stageLines returns the stages. A text that is too wide for the terminal continues below; a width of 0: it does not.
+func (b *Board) stageLines(now time.Time, p Paint, width int) []string {
 	var all []string
 	for i, s := range b.stages {
 		if i == len(b.plan.Stages) && s.status == "" {
@@ -314,7 +321,7 @@ func (b *Board) stageLines(now time.Time, p Paint) []string {
 		if i == len(b.plan.Stages) {
 			text = "   " + PadRight(what.Name, 20) + " " + mode.StageText(b.plan, what)
 		}
-		all = append(all, b.statusColumn(s, now, p)+text)
+		all = append(all, wrapAt(b.statusColumn(s, now, p)+text, width, stageTextColumn)...)
 	}
 	return all
 }
@@ -334,7 +341,7 @@ func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
 // footLines returns the lines below the stages: variants with their weights, the current wait, and
 // failures.
 func (b *Board) footLines(p Paint, width int) []string {
-	all := b.rows.renderRows(b.requested, b.actual, b.measured, b.plan.Mode().ReportsCanary())
+	all := b.rows.renderRows(b.requested, b.actual, b.measured, b.plan.Mode().ReportsCanary(), width)
 	add := func(text string) {
 		if width >= narrowest {
 			text = wrapLine("  "+text, width)

@@ -94,7 +94,7 @@ func (b *severalBoard) entryLines(e *boardEntry, now time.Time, width int, d det
 		return all
 	}
 	if d == allStages {
-		for _, l := range e.board.stageLines(now, b.paint) {
+		for _, l := range e.board.stageLines(now, b.paint, width-2) {
 			all = append(all, "  "+l)
 		}
 	}

@@ -99,6 +99,18 @@ func wrapLine(line string, width int) string {
 		func(line string) (word, rest string) { return cutCommand(line, isNext) })
 }
 
+// wrapAt is wrapLine for a line whose text begins at a column: what follows a break begins there too. A terminal of
+// unknown width, or below the narrowest, breaks nothing.
+func wrapAt(line string, width, column int) []string {
+	if width < narrowest || visibleWidth(line) <= width {
+		return []string{line}
+	}
+	head := strings.Repeat(" ", min(column, width/2))
+	return strings.Split(breakLine(line, width, head,
+		func(line string) (word, rest string) { return cutCommand(line, false) }), "
+")
+}
+
 // WrapText breaks the paragraphs of a text into lines of a width, which begin with indent. Lines that begin with a space
 // stay as they are.
 func WrapText(text string, width int, indent string) string {
