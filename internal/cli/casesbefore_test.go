@@ -37,6 +37,16 @@ func TestPlanWarnsOfAnOutage(t *testing.T) {
 	}
 	playCase(t, "09-minimum-zero-a", []caseEdit{{"servicedef.json", `"minimumHealthyPercent": 0`, keepOne}},
 		func(b *caseBench) { b.expect("plan", 0, "!ECS may stop all") })
+	for percent, want := range map[string]string{
+		"25": "ECS may stop 3 of 4 tasks at once, because minimumHealthyPercent is 25: 1 of the 4 does all the work until new " +
+			"ones are healthy. To avoid that, set minimumHealthyPercent to 100",
+		"49": "!ECS may stop", // 2 of 4 stay
+		"50": "!ECS may stop",
+	} {
+		playCase(t, "09-minimum-zero-a", []caseEdit{{"servicedef.json", `"minimumHealthyPercent": 0`,
+			`"minimumHealthyPercent": ` + percent}, {"world.yaml", `"count": 2`, `"count": 4`}},
+			func(b *caseBench) { b.expect("plan", 0, want) })
+	}
 	playCase(t, "10-names-outlive-tasks", []caseEdit{{"world.yaml", `"60s"`, `"30s"`}},
 		func(b *caseBench) { b.expect("plan", 0, "!callers may cache") })
 	playCase(t, "11-fixed-host-port", []caseEdit{{"world.yaml", `"instances": 3`, `"instances": 4`}},

@@ -76,7 +76,9 @@ func removeTags(format string) func(b *caseBench) {
 		b.expect("plan", 0, "- tags[stage]: {key: stage, value: prod}", "!- tags[team]")
 		b.expect("deploy", 0, "succeeded")
 		b.requireServiceTags(map[string]string{"cost": "shop", "team": "others"})
-		b.expect("plan", 0, "No changes.")
+		b.expect("plan", 0, "No changes.", "!keeps tags")
+		b.edit(caseEdit{"taskdef.json", `"value": "b"`, `"value": "d"`}) // the file has no tag of the service
+		b.expect("plan", 0, "the service keeps tags that the file does not have: cost, team")
 	}
 }
 

@@ -87,10 +87,10 @@ func warnBlocked(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	}
 }
 
-// warnNoneKept warns that ECS may stop all tasks before new ones are healthy.
-func warnNoneKept(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+// warnFewKept warns that ECS may stop more than half of the tasks, or all, before new ones are healthy.
+func warnFewKept(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	l, ok := batchLimitsOf(p, app, live)
-	if !ok || l.floor > 0 {
+	if !ok || l.least >= 50 || 2*l.floor >= l.tasks {
 		return
 	}
 	advice := "set minimumHealthyPercent to 100 and maximumPercent to 200"
@@ -112,8 +112,16 @@ func warnNoneKept(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if l.tasks > 1 {
 		tasks = fmt.Sprintf("all %d tasks at once", l.tasks)
 	}
-	addWarning(p, "%s may stop %s%s, because minimumHealthyPercent is 0: %s. To avoid that, %s", stage, tasks, share,
-		what, advice)
+	if l.floor > 0 {
+		tasks = fmt.Sprintf("%d of %d tasks at once", l.tasks-l.floor, l.tasks)
+		do := "do"
+		if l.floor == 1 {
+			do = "does"
+		}
+		what = fmt.Sprintf("%d of the %d %s all the work until new ones are healthy", l.floor, l.tasks, do)
+	}
+	addWarning(p, "%s may stop %s%s, because minimumHealthyPercent is %d: %s. To avoid that, %s", stage, tasks, share,
+		l.least, what, advice)
 }
 
 // longestStopTimeout is the longest stopTimeout of a container on Fargate, in seconds.

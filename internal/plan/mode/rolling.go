@@ -83,7 +83,7 @@ func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		addWarning(p, "a deployment of the service is running; this deployment replaces it")
 	}
 	warnBlocked(p, app, live)
-	warnNoneKept(p, app, live)
+	warnFewKept(p, app, live)
 	warnReset(p, app, live)
 	warnLeavesStrategy(p, app, live)
 }

@@ -65,8 +65,8 @@ func withKeptTags(app *appfile.Application, live plan.AWSState) *appfile.Applica
 	return &a
 }
 
-// planTags plans the removal of tags of the service that an earlier file set, after a success. If the tags of the service
-// change, a note names those that stay.
+// planTags plans the removal of tags of the service that an earlier file set, after a success. A note of a deployment
+// names those that stay.
 func planTags(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if live.ServiceStatus() != "ACTIVE" || !resetsLeftOut(app.Format) {
 		return
@@ -78,10 +78,7 @@ func planTags(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 			p.Finish = append([]sluice.Write{write}, p.Finish...)
 		}
 	}
-	others := app.Service.OtherTags(have)
-	if len(others) > 0 && slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
-		return c.Of == "service" && c.Member() == "tags"
-	}) {
+	if others := app.Service.OtherTags(have); len(others) > 0 && len(p.Changes) > 0 {
 		p.Notes = append(p.Notes, "the service keeps tags that the file does not have: "+strings.Join(others, ", ")+
 			". To remove one, use aws ecs untag-resource")
 	}
