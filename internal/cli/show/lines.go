@@ -32,6 +32,7 @@ type lineRenderer struct {
 	last     time.Time // of the last event
 	section  string    // that is open; empty: none
 	lastText string
+	current  string // the last text of the stage that runs; empty: none runs
 	causes   causeMemory
 	next     func(string) string // with the flags of this command line; nil: unchanged
 }
@@ -43,6 +44,7 @@ func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 	l.last = e.At
 	ev, full := e.Open(), eventLine(e)
 	words := l.causes.shorten(ev, full)
+	l.setCurrent(ev, words.text)
 	if printed, ok := ev.(sluice.Printed); ok {
 		l.printOutput(printed)
 		return
@@ -62,6 +64,19 @@ func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 			next = l.next(next)
 		}
 		fmt.Fprintf(l.w, "%s   next: %s\n", FormatElapsed(e.At.Sub(l.began)), next)
+	}
+}
+
+// setCurrent keeps the first line of what a stage showed last, for [liveLines].
+func (l *lineRenderer) setCurrent(ev sluice.Event, text string) {
+	switch ev.(type) {
+	case sluice.StageEnded, sluice.DeploymentEnded, sluice.DeploymentPaused:
+		l.current = ""
+	case sluice.StageStarted, sluice.Waiting, sluice.ApprovalAwaited, sluice.CapacityChanged, sluice.GateRead,
+		sluice.LifecycleChanged, sluice.TaskChanged:
+		if text != "" {
+			l.current, _, _ = strings.Cut(text, "\n")
+		}
 	}
 }
 

@@ -30,11 +30,11 @@ func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
 	case t.board != nil:
 		return t.board.newRenderer(t.entry, pl)
 	case !pl.Mode().HasService():
-		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, ci: t.CI, next: t.Next}
+		return newLiveLines(&lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, ci: t.CI, next: t.Next})
 	case t.Size != nil && t.CI == NoCI:
 		return newProgressView(t.Err, t.ErrPaint, NewBoard(pl), c, t.Size)
 	}
-	return &lineRenderer{w: t.Err, paint: t.ErrPaint, ci: t.CI, next: t.Next}
+	return newLiveLines(&lineRenderer{w: t.Err, paint: t.ErrPaint, ci: t.CI, next: t.Next})
 }
 
 // NewJSONLines returns a writer of the events of an application in JSON.
