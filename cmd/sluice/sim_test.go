@@ -178,16 +178,21 @@ func history(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// claim puts the claim of another machine's deployment on a service.
+// claim puts the claim of another machine's deployment on a service, or one that has expired.
 func claim(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: claim cluster service deployment|@file")
+	expired := len(args) == 4 && args[3] == "expired"
+	if neg || len(args) != 3 && !expired {
+		ts.Fatalf("usage: claim cluster service deployment|@file [expired]")
 	}
 	s, id := theSim(ts), args[2]
 	if name, ok := strings.CutPrefix(id, "@"); ok {
 		id = regexp.MustCompile(`slc-\w+`).FindString(ts.ReadFile(name))
 	}
-	value := id + " " + s.View().Now.Add(time.Hour).UTC().Format(time.RFC3339)
+	until := time.Hour
+	if expired {
+		until = -time.Hour
+	}
+	value := id + " " + s.View().Now.Add(until).UTC().Format(time.RFC3339)
 	_, err := awsecs.NewFromConfig(s.Config()).TagResource(context.Background(), &awsecs.TagResourceInput{
 		ResourceArn: aws.String("arn:aws:ecs:" + s.Region() + ":" + s.Account() + ":service/" + args[0] + "/" +
 			args[1]),

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,6 +47,9 @@ func (b *binding) chooseSet(w Wanted, s *Service) {
 // no other set of this change is left.
 func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	p := s.primarySet()
+	if end := r.concludeLeftover(s, p, now); end != nil {
+		return end
+	}
 	ours := p != nil && p.Revision == r.followed.revision
 	switch {
 	case ours && isSteady(p) && (r.want.Serving || !r.followed.hasLeftover(s, p)):
@@ -69,6 +73,21 @@ func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	}
 	r.followed.rollbackReason = "its task sets were deleted"
 	return r.concludeAs(sluice.RolledBack, p.Revision)
+}
+
+// concludeLeftover ends a wait that a task set beside the PRIMARY would keep for ever: the deployment of sluice that made it
+// died.
+func (r *ServiceFollower) concludeLeftover(s *Service, p *sluice.TaskSet, now time.Time) *conclusion {
+	for _, ts := range s.TaskSets {
+		if p == nil || ts.ID == p.ID || ts.Status != "ACTIVE" {
+			continue
+		}
+		what := fmt.Sprintf("task set %s of %s runs beside the primary of %s", ts.ID, ts.Revision, p.Revision)
+		if why, next := r.want.LeftoverClaim(s, now, what); why != "" {
+			return &conclusion{outcome: sluice.Stalled, why: why, next: next}
+		}
+	}
+	return nil
 }
 
 func isSteady(ts *sluice.TaskSet) bool {

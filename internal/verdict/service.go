@@ -46,6 +46,18 @@ func (w Wanted) claimHold(s *Service, now time.Time) (h hold) {
 	return h
 }
 
+// LeftoverClaim returns why a wait for whatever deployment there is cannot end well, and what to do: what describes what is
+// left of a deployment of sluice whose claim has expired, so that no process goes on with it. It is empty without such a
+// claim.
+func (w Wanted) LeftoverClaim(s *Service, now time.Time, what string) (why, next string) {
+	if !w.AwaitsRelease || s == nil || s.ClaimedBy == "" || s.isClaimed(now) {
+		return "", ""
+	}
+	return fmt.Sprintf("%s; it is left of deployment %s of sluice, whose claim expired at %s", what, s.ClaimedBy,
+			s.ClaimedUntil.UTC().Format("2006-01-02 15:04:05Z")),
+		fmt.Sprintf("run sluice resume %s to continue that deployment, or sluice rollback %s to undo it", s.ClaimedBy, s.ClaimedBy)
+}
+
 // FailureDetection is the configuration of the deployment circuit breaker or of the deployment
 // alarms.
 type FailureDetection struct{ Enabled, Rollback bool }

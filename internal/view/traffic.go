@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -135,6 +136,18 @@ func (t *Traffic) ReadOthers(read func(arn string) (Group, error)) error {
 
 // HasOthers reports whether a rule that names a group of the service gives weight to a group of another service.
 func (t Traffic) HasOthers() bool { return len(t.others()) > 0 }
+
+// SharedText describes the rules that send requests both to the service and to groups of others; empty: none does.
+func (t Traffic) SharedText() string {
+	var all []string
+	for _, r := range t.Routes {
+		own, sum := t.weight(r)
+		if r.Gone == "" && own > 0 && own < sum {
+			all = append(all, r.Name()+" forwards to "+DescribeShares(r.Forward))
+		}
+	}
+	return strings.Join(all, "; ")
+}
 
 // isDead reports whether a group of another service was read, and each of its targets fails its health checks. Targets
 // without health checks may serve.

@@ -161,6 +161,11 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 	if v.Callers = verdict.CallersServed; !t.ReceivesRequests() {
 		v.Callers = verdict.CallersNone
 	}
+	if shared := t.SharedText(); shared != "" && v.Outcome == sluice.Succeeded {
+		if why, next := f.target.LeftoverClaim(f.lastService, f.now(), shared); why != "" {
+			return view.Decision{Failed: true, Cause: v.Detail + "; " + why, Next: next}, nil
+		}
+	}
 	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
 	return c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited), nil
 }
