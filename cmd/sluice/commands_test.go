@@ -29,6 +29,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"update":     update,
 	"history":    history,    // history CLUSTER SERVICE: its service deployments, newest first
 	"weights":    weights,    // weights BALANCER PRIMARY CANARY: somebody sets them on the default rule
+	"silence":    silence,    // silence BALANCER: somebody lets its default rule respond by itself
 	"claim":      claim,      // claim CLUSTER SERVICE ID: another machine deploys it
 	"autoscale":  autoscale,  // autoscale CLUSTER SERVICE MIN MAX [in] [out] [scheduled]: somebody registers it so
 	"targets":    targets,    // targets: the scalable targets, as AWS describes them

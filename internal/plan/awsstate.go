@@ -88,6 +88,13 @@ type ScalingState struct {
 	Denied  string            `json:"denied,omitempty"` // why it could not be read
 }
 
+// SilentRule is a rule or the default action of a listener that responds by itself and forwards nothing.
+type SilentRule struct {
+	Name   string // for users
+	ARN    string // of the rule, or of the listener
+	Repair string // the command with which it forwards to the group
+}
+
 // GroupAttachment describes a target group and the load balancer that it is attached to.
 type GroupAttachment struct {
 	Name      string
@@ -101,6 +108,9 @@ type GroupAttachment struct {
 	Listeners []string
 	Healthy   int
 	Targets   int
+	// Silent are the rules of its network that respond by themselves, if the group is attached to no load balancer: one of
+	// them may have forwarded to it.
+	Silent []SilentRule
 	// Settings decide how a target is reached and checked, by the words for users.
 	Settings map[string]string
 }

@@ -227,6 +227,15 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 		return nil, nil, err
 	}
 	live.Primary = placeOf(groups[0])
+	if p := places[0]; p.Balancer == "" {
+		for _, r := range alb.FindFixedResponses(ctx, a.ELB(), p.VPC) {
+			silent := plan.SilentRule{Name: r.Name(), ARN: r.ARN, Repair: alb.ForwardCommand(r, p.Group)}
+			if r.IsDefault() {
+				silent.ARN = r.Listener
+			}
+			live.Primary.Silent = append(live.Primary.Silent, silent)
+		}
+	}
 	if len(groups) > 1 {
 		live.Canary = placeOf(groups[1])
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -54,8 +55,12 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 	case p == nil:
 		return errors.New("plan: the primary target group was not read")
 	case p.Balancer == "":
-		return problem(app.Primary.ARN, "add the group to a listener rule first",
-			"the primary target group is not attached to a load balancer; AWS would refuse a task set with it")
+		next := "add the group to a listener rule first"
+		if len(p.Silent) == 1 {
+			next = "forward its requests to the group again: " + p.Silent[0].Repair
+		}
+		return problem(app.Primary.ARN, next, "the primary target group is not attached to a load balancer; AWS would refuse a "+
+			"task set with it%s", silentText(p.Silent))
 	case p.Type != "" && !p.Type.IsKnown():
 		return problem(p.Balancer, "use an Application Load Balancer or a Network Load Balancer",
 			"the load balancer is of type %s, which has no weights", p.Type)
@@ -70,6 +75,21 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 		return err
 	}
 	return refuseTargetTypes(app, live)
+}
+
+// silentText names the rules that may have forwarded to a group before. They respond by themselves.
+func silentText(all []plan.SilentRule) string {
+	var texts []string
+	for _, r := range all {
+		texts = append(texts, r.Name+" ("+r.ARN+")")
+	}
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return ". The " + texts[0] + " responds by itself (fixed-response) and sends nothing to the group"
+	}
+	return ". These respond by themselves (fixed-response) and send nothing to the group: " + strings.Join(texts, ", ")
 }
 
 // refuseTargetTypes rejects a target group whose type of targets does not fit the network mode of the tasks.

@@ -26,6 +26,7 @@ type GroupPlace struct {
 	Balancer  string // ARN; empty if attached to none
 	Type      string // of the load balancer: application, network, gateway
 	Target    string // target type: ip, instance, …
+	VPC       string // ID
 	Protocol  string
 	Sticky    bool // the load balancer sends a client to the same target
 	Drain     int  // deregistration delay, in seconds
@@ -150,7 +151,7 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 			continue
 		}
 		p := GroupPlace{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
-			Protocol: string(g.Protocol), Check: string(g.HealthCheckProtocol),
+			VPC: aws.ToString(g.VpcId), Protocol: string(g.Protocol), Check: string(g.HealthCheckProtocol),
 			Interval:       time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second,
 			Timeout:        time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
 			HealthyAfter:   int(aws.ToInt32(g.HealthyThresholdCount)),
@@ -163,6 +164,46 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 	return GroupPlace{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
 		Err:  errors.New("the target group does not exist in this account and Region"),
 		Next: "check the ARN under targetGroups, and the Region"}
+}
+
+// maxSearched is how many load balancers are searched for rules that may have forwarded to a group before.
+const maxSearched = 20
+
+// FindFixedResponses returns the rules of the network's Application Load Balancers that respond by themselves, with a fixed
+// response. It is for an error about a group that no rule names: what cannot be read is left out.
+func FindFixedResponses(ctx context.Context, api *awselb.Client, vpc string) (found []Rule) {
+	searched := 0
+	pages := awselb.NewDescribeLoadBalancersPaginator(api, &awselb.DescribeLoadBalancersInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return found
+		}
+		for _, b := range page.LoadBalancers {
+			if aws.ToString(b.VpcId) != vpc || b.Type != elbtypes.LoadBalancerTypeEnumApplication || searched == maxSearched {
+				continue
+			}
+			searched++
+			_, rules, err := readBalancerRules(ctx, api, aws.ToString(b.LoadBalancerArn))
+			if err != nil {
+				continue
+			}
+			for _, r := range rules {
+				if n := len(r.Actions); n > 0 && r.Actions[n-1].Type == elbtypes.ActionTypeEnumFixedResponse {
+					found = append(found, r)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// ForwardCommand returns the command with which a rule that responds by itself forwards to a group.
+func ForwardCommand(r Rule, group string) string {
+	last := elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, Order: r.Actions[len(r.Actions)-1].Order,
+		ForwardConfig: &elbtypes.ForwardActionConfig{
+			TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: aws.String(group), Weight: aws.Int32(100)}}}}
+	return RepairCommand(r, append(slices.Clone(r.Actions[:len(r.Actions)-1]), last))
 }
 
 func settingsOf(g elbtypes.TargetGroup) map[string]string {
