@@ -107,8 +107,7 @@ func wrapAt(line string, width, column int) []string {
 	}
 	head := strings.Repeat(" ", min(column, width/2))
 	return strings.Split(breakLine(line, width, head,
-		func(line string) (word, rest string) { return cutCommand(line, false) }), "
-")
+		func(line string) (word, rest string) { return cutCommand(line, false) }), "\n")
 }
 
 // WrapText breaks the paragraphs of a text into lines of a width, which begin with indent. Lines that begin with a space
