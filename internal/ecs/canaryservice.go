@@ -43,6 +43,15 @@ func (l *ServiceState) IsActive() bool { return l != nil && l.Status == "ACTIVE"
 // IsDraining reports whether the service is being deleted.
 func (l *ServiceState) IsDraining() bool { return l != nil && l.Status == "DRAINING" }
 
+// ClaimValue returns the value of the claim tag. AWS keeps the tags of a deleted service for a while; its claim protects
+// nothing, so it returns "" for a service that is deleted or being deleted.
+func (l *ServiceState) ClaimValue() string {
+	if !l.IsActive() {
+		return ""
+	}
+	return l.Tags[plan.ClaimTag]
+}
+
 // EnsureService creates the canary service or updates it to the revision and the count. It takes
 // over a service that an earlier deployment left, together with its requests. It refuses a service
 // that sluice did not create. found reports whether this action had created the service before.

@@ -59,7 +59,7 @@ func (l *ServiceState) ForVerdict() *verdict.Service {
 		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
 		TaskSets: l.TaskSets, Current: l.CurrentDeployment(), Groups: l.TargetGroups(), Events: l.Events(),
 	}
-	if k, err := plan.ParseClaim(l.Tags[plan.ClaimTag]); err == nil {
+	if k, err := plan.ParseClaim(l.ClaimValue()); err == nil {
 		v.ClaimedBy, v.ClaimedUntil = k.Deployment, k.Until
 	}
 	fillFailureDetection(v, s.DeploymentConfiguration)

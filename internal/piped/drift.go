@@ -29,7 +29,7 @@ import (
 // ignores the commit: a commit that changes other files causes no difference here.
 func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.Application, live *ecs.ServiceState,
 	application string, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
-	if running := p.runningDeployment(ctx, application, live.Tags[plan.ClaimTag]); running != "" {
+	if running := p.runningDeployment(ctx, application, live.ClaimValue()); running != "" {
 		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is in progress",
 			"deployment "+running+" has the claim on the service"), nil
 	}

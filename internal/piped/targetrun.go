@@ -240,7 +240,7 @@ func (t *targetRun) checkOwned(ctx context.Context) error {
 	if err != nil || live == nil || live.Status != "ACTIVE" {
 		return err
 	}
-	t.leftClaim = leftoverClaim(live.Tags[plan.ClaimTag], t.in.GetDeployment().GetApplicationId(), t.deploymentID())
+	t.leftClaim = leftoverClaim(live.ClaimValue(), t.in.GetDeployment().GetApplicationId(), t.deploymentID())
 	return checkOwner(live, t.in.GetDeployment(), t.serviceClient().Resource())
 }
 
@@ -250,7 +250,7 @@ func (t *targetRun) removeLeftClaim(ctx context.Context) error {
 		return nil
 	}
 	live, err := t.serviceClient().Observe(ctx)
-	if err != nil || live == nil || leftoverClaim(live.Tags[plan.ClaimTag], t.in.GetDeployment().GetApplicationId(),
+	if err != nil || live == nil || leftoverClaim(live.ClaimValue(), t.in.GetDeployment().GetApplicationId(),
 		t.deploymentID()) != t.leftClaim {
 		return err
 	}

@@ -203,8 +203,8 @@ func recordServing(ctx context.Context, definitions *ecs.DefinitionCache, c cloc
 // recordService puts a read of the service and its claim into live.
 func recordService(live *plan.AWSState, now *ecs.ServiceState, c clock.Clock) {
 	live.Service, live.TaskSets, live.Tags = &now.Raw, now.TaskSets, now.Tags
-	value, ok := now.Tags[plan.ClaimTag]
-	if !ok {
+	value := now.ClaimValue()
+	if value == "" {
 		return
 	}
 	var err error

@@ -288,7 +288,7 @@ func (p *program) takeOverDeployment(ctx context.Context, e *engine.Engine, t *s
 	if err != nil || live == nil {
 		return err
 	}
-	value := live.Tags[plan.ClaimTag]
+	value := live.ClaimValue()
 	if value == "" || claimOwner(value) == d.ID {
 		return nil
 	}

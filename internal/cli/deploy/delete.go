@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -95,24 +97,14 @@ func (p *program) runDelete(ctx context.Context, path string, o deleteFlags) err
 	return nil
 }
 
-// refuseDelete returns an error if the service has tasks, or if a deployment owns it.
+// refuseDelete returns an error if a deployment owns the service, or if it has tasks.
 func (p *program) refuseDelete(ctx context.Context, app *appfile.Application, live *ecs.ServiceState, c clock.Clock,
 	o deleteFlags) error {
-	refuse := func(next, why string, args ...any) error {
-		return &sluice.Error{Op: "delete the service", Resource: session.ClusterName(app) + "/" +
-			*app.Service.Input.ServiceName, Kind: sluice.Conflict, Err: fmt.Errorf(why, args...), Next: next}
-	}
-	if claim, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && claim.Until.After(c.Now()) {
-		return refuse("wait for that deployment to end, or end it with sluice abort "+claim.Deployment,
-			"deployment %s owns it until %s", claim.Deployment, claim.Until.UTC().Format("15:04:05Z"))
-	}
-	open, err := p.openOf(ctx, app)
-	if err != nil {
+	if err := p.refuseDeleteOwned(ctx, app, live, c.Now()); err != nil {
 		return err
 	}
-	if len(open) > 0 {
-		return refuse("end it first with sluice resume, rollback or abort", "deployment %s of it is %s", open[0].ID,
-			open[0].State)
+	refuse := func(next, why string, args ...any) error {
+		return deleteError(app, sluice.Conflict, next, why, args...)
 	}
 	if sets := len(live.Raw.TaskSets); sets > 0 && !o.terminate {
 		return refuse("give --terminate, which deletes them too", "it has %s with %s, and ECS deletes no service with task sets",
@@ -125,13 +117,54 @@ func (p *program) refuseDelete(ctx context.Context, app *appfile.Application, li
 	return nil
 }
 
-// openOf returns the deployments of the application in this journal that have not ended.
-func (p *program) openOf(ctx context.Context, app *appfile.Application) ([]journal.Deployment, error) {
+// refuseDeleteOwned returns an error if a deployment owns the service. It names commands for a deployment of this journal
+// only: none of them finds another.
+func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Application, live *ecs.ServiceState,
+	now time.Time) error {
 	j, err := p.FindJournal()
-	if err != nil || j == nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	defer j.Close()
+	if j != nil {
+		defer j.Close()
+	}
+	open, err := p.openOf(ctx, app, j)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		id := open[0].ID
+		return deleteError(app, sluice.Overtaken, fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or "+
+			"sluice abort %s", id, id, id), "deployment %s of it is %s", id, open[0].State)
+	}
+	claim, err := plan.ParseClaim(live.ClaimValue())
+	if err != nil || !claim.Until.After(now) {
+		return nil // another tool's value is no claim
+	}
+	next := "wait for it to end or for its claim to expire, or end it with the journal that it was started with"
+	if j != nil {
+		switch _, err := j.Deployment(ctx, claim.Deployment); {
+		case err == nil:
+			next = "run sluice resume " + claim.Deployment + " to release the claim, or wait until it expires"
+		case !errors.Is(err, journal.ErrNotFound):
+			return err
+		}
+	}
+	return deleteError(app, sluice.Overtaken, next, "deployment %s owns it until %s", claim.Deployment,
+		show.FormatTime(claim.Until))
+}
+
+// deleteError returns the error of a service that is not deleted.
+func deleteError(app *appfile.Application, kind sluice.Kind, next, why string, args ...any) error {
+	return &sluice.Error{Op: "delete the service", Resource: session.ClusterName(app) + "/" + *app.Service.Input.ServiceName,
+		Kind: kind, Err: fmt.Errorf(why, args...), Next: next}
+}
+
+// openOf returns the deployments of the application in a journal that have not ended.
+func (p *program) openOf(ctx context.Context, app *appfile.Application, j *journal.Journal) ([]journal.Deployment, error) {
+	if j == nil {
+		return nil, nil
+	}
 	at := p.Endpoint(ctx)
 	return j.Deployments(ctx, journal.Filter{Cluster: session.ClusterName(app), Service: session.ServiceOrGroup(app),
 		Region: app.Region, At: &at, Open: true})

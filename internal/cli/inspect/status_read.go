@@ -147,7 +147,7 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	if err != nil || live == nil {
 		return t, survey.NameMissing(ctx, hand, err)
 	}
-	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.Tags[plan.ClaimTag]
+	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.ClaimValue()
 	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
 	if err := t.addScaling(ctx, a, s, live); err != nil {
 		return t, err
