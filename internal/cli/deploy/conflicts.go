@@ -139,21 +139,30 @@ const startOperation = "start a deployment"
 func (c *serviceConflicts) operation() string { return cmp.Or(c.flags.operation, startOperation) }
 
 func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployment) error {
-	who, first := "no process runs it now", fmt.Sprintf("end it first: sluice resume %s, ", d.ID)
-	approve := fmt.Sprintf("run sluice approve %s, then sluice resume %s; or end it: ", d.ID, d.ID)
 	owner, _, err := c.journal.Holder(ctx, engine.LeaseResource(d))
 	if err != nil {
 		return err
 	}
+	stage, waits, err := session.AwaitedApproval(ctx, c.journal, d)
+	if err != nil {
+		return err
+	}
+	approve := session.ApproveCommand(d.ID, stage)
+	who, first := "no process runs it now", fmt.Sprintf("end it first: sluice resume %s, ", d.ID)
+	approved := "run " + approve + ", then sluice resume " + d.ID + "; or end it: "
 	if owner != "" && c.program.IsOwnerAlive(owner) {
 		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
-		approve = "run sluice approve " + d.ID + ", and wait for it to end; or end it: "
+		approved = "run " + approve + ", and wait for it to end; or end it: "
 	}
 	next := fmt.Sprintf("%ssluice rollback %s or sluice abort %s", first, d.ID, d.ID)
 	why := ""
-	if stage, ok := c.awaitedApproval(ctx, d); ok {
-		why = fmt.Sprintf(" for the approval of stage %d", stage)
-		next = approve + "sluice rollback " + d.ID
+	switch {
+	case waits:
+		why = fmt.Sprintf(" for the approval of stage %d", stage.Index+1)
+		next = approved + "sluice rollback " + d.ID
+	case c.isAtHook(ctx):
+		why = " for the answer to a hook of ECS"
+		next = "run sluice continue to answer the hook, then sluice resume " + d.ID + "; or end it: sluice rollback " + d.ID
 	}
 	if c.flags.hasTakeOver {
 		next += "; or give this command --take-over, which rolls it back first"
@@ -162,14 +171,16 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		Err: fmt.Errorf("deployment %s of this service is %s%s; %s", d.ID, d.State, why, who), Next: next}
 }
 
-// awaitedApproval returns the number of the stage whose approval a deployment waits for.
-func (c *serviceConflicts) awaitedApproval(ctx context.Context, d journal.Deployment) (number int, ok bool) {
-	pl, err := session.ReadPlan(d)
-	if err != nil || d.State != journal.Waiting {
-		return 0, false
+// isAtHook reports whether ECS has paused its deployment of the service at a hook. It is false if that cannot be read:
+// another error is being reported.
+func (c *serviceConflicts) isAtHook(ctx context.Context) bool {
+	api := c.pre.account.ECS()
+	live, err := ecs.Service{API: api, Cluster: c.pre.plan.Cluster, Name: c.pre.plan.Service}.Observe(ctx)
+	if err != nil || live == nil || live.CurrentDeployment() == "" {
+		return false
 	}
-	stage, _, err := findApprovableStage(ctx, c.journal, d, pl, 0, c.pre.clock.Now())
-	return stage.Index + 1, err == nil && stage.Approvals > 0
+	all, err := ecs.NewRecords(api).Read(ctx, []string{live.CurrentDeployment()})
+	return err == nil && len(all) > 0 && len(all[0].AwaitedHooks()) > 0
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment

@@ -119,7 +119,7 @@ func resumeHint(d journal.Deployment) string {
 
 // describeWait describes what a deployment waits for. It is used with --no-wait.
 func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment, what string) (runEnd, error) {
-	approval, err := needsApproval(ctx, j, d)
+	approval, waits, err := session.AwaitedApproval(ctx, j, d)
 	e := runEnd{deployment: d,
 		result: "waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID}
 	switch {
@@ -128,8 +128,8 @@ func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment,
 	case what == engine.HandedToECS || what == engine.HandedToCodeDeploy:
 		e.Next = fmt.Sprintf("run sluice resume %s to follow it, or sluice wait --cluster %s --service %s", d.ID, d.Cluster,
 			d.Service)
-	case approval:
-		e.Next = fmt.Sprintf("run sluice approve %s, then sluice resume %s", d.ID, d.ID)
+	case waits:
+		e.Next = fmt.Sprintf("run %s, then sluice resume %s", session.ApproveCommand(d.ID, approval), d.ID)
 		e.exit = sluice.ExitAwaitApprove
 	default:
 		e.Next = fmt.Sprintf("run sluice resume %s to continue", d.ID)
@@ -166,25 +166,6 @@ func describeOutcome(ctx context.Context, j *journal.Journal, d journal.Deployme
 func isIdle(d journal.Deployment) bool {
 	pl, err := session.ReadPlan(d)
 	return err == nil && pl.Idle && d.Cause == pl.IdleCause()
-}
-
-// needsApproval reports whether the first stage that is not done waits for approval.
-func needsApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (bool, error) {
-	pl, err := session.ReadPlan(d)
-	if err != nil {
-		return false, err
-	}
-	stages, err := j.Stages(ctx, d.ID)
-	done := map[int]bool{}
-	for _, s := range stages {
-		done[s.Index] = s.Status == journal.StageDone
-	}
-	for _, s := range pl.Stages {
-		if !done[s.Index] {
-			return s.Approvals > 0, err
-		}
-	}
-	return false, err
 }
 
 // pausedExitCode returns the exit code for a deployment that an error paused.

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/pausehook"
 	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verdict"
@@ -86,7 +88,7 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 		o.timeout = of.timeout
 	}
 	service := of.service
-	rec, err := findPaused(ctx, service)
+	rec, err := p.findPaused(ctx, of)
 	if of.isNamed {
 		err = p.NoSuchService(session.Service{Cluster: service.Cluster, Name: service.Name}, err)
 	}
@@ -142,9 +144,14 @@ func (p *program) openService(ctx context.Context, path string) (of pausedServic
 }
 
 // findPaused reads the current deployment of the service, which must wait for an answer.
-func findPaused(ctx context.Context, s ecs.Service) (*verdict.Record, error) {
+func (p *program) findPaused(ctx context.Context, of pausedService) (*verdict.Record, error) {
+	s := of.service
 	refuse := func(why, next string) error {
-		return &sluice.Error{Op: "continue", Resource: s.Resource(), Err: errors.New(why), Next: next}
+		approval, err := p.awaitedApproval(ctx, of)
+		if err != nil {
+			return err
+		}
+		return &sluice.Error{Op: "continue", Resource: s.Resource(), Err: errors.New(why), Next: cmp.Or(approval, next)}
 	}
 	live, err := s.Observe(ctx)
 	switch {
@@ -161,9 +168,32 @@ func findPaused(ctx context.Context, s ecs.Service) (*verdict.Record, error) {
 		return nil, err
 	case len(rec.AwaitedHooks()) == 0:
 		return nil, refuse("no hook of its deployment waits for an answer",
-			"run sluice status to see the deployment; sluice approve answers an approval of sluice")
+			"run sluice status to see the deployment")
 	}
 	return rec, nil
+}
+
+// awaitedApproval returns the next step of a deployment of the journal that waits for an approval of sluice, or "".
+func (p *program) awaitedApproval(ctx context.Context, of pausedService) (string, error) {
+	j, err := p.FindJournal()
+	if err != nil || j == nil {
+		return "", err
+	}
+	defer j.Close()
+	at := p.Endpoint(ctx)
+	open, err := j.Deployments(ctx, journal.Filter{Region: of.account.Region(), Cluster: sluice.ARNName(of.service.Cluster),
+		Service: of.service.Name, At: &at, Open: true})
+	for _, d := range open {
+		stage, waits, err := session.AwaitedApproval(ctx, j, d)
+		if err != nil {
+			return "", err
+		}
+		if waits {
+			return fmt.Sprintf("run %s: the deployment waits for an approval of sluice, not for the answer to a hook",
+				session.ApproveCommand(d.ID, stage)), nil
+		}
+	}
+	return "", err
 }
 
 // chooseHook returns the ID of the hook to answer.
