@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // stepWait makes one step of a WAIT or a WAIT_APPROVAL. Steps are short, so that the engine reads
@@ -177,7 +178,7 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	case sluice.Stopped:
 		all = append(all, "run sluice status to see what is running, or sluice rollback to restore the previous state")
 	default:
-		all = append(all, failed.Next)
+		all = append(all, adviceAfterEnd(step.Outcome, failed.Next, r.d.ID))
 	}
 	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
 		!strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
@@ -187,6 +188,24 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 		all = append(all, sluice.NextStep(kept), "release the claim on the service: sluice resume "+r.d.ID)
 	}
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
+}
+
+// adviceAfterEnd returns what the next step of a failed stage is after the deployment ended. It was written before: a
+// deployment that has ended cannot be resumed, and one that was rolled back needs no rollback.
+func adviceAfterEnd(o sluice.Outcome, next, deployment string) string {
+	back := "sluice rollback " + deployment
+	switch {
+	case o == sluice.RolledBack:
+		next = strings.Replace(next, diagnosis.DeployOrRollBack, diagnosis.DeployAgain, 1)
+		if strings.Contains(next, "sluice resume") || strings.Contains(next, "sluice rollback") {
+			return "run sluice status to see what is running, then deploy again"
+		}
+	case strings.Contains(next, "sluice resume"):
+		return ""
+	case !strings.Contains(next, back) && !strings.Contains(next, "sluice rollback --"):
+		return strings.Replace(next, "sluice rollback", back, 1)
+	}
+	return next
 }
 
 // canRollBack reports whether the deployment ended in a state that a rollback completes.
@@ -212,11 +231,17 @@ func (r *run) isBefore(index int) bool {
 		r.plan.Stages[index].Task.When == plan.StepBefore
 }
 
-// lastFailedStage returns the end of the last stage that failed with a next step. Without one its index is -1.
+// lastFailedStage returns the end of the last stage that failed with a next step and was not done later. Without one its
+// index is -1.
 func (r *run) lastFailedStage(ctx context.Context) sluice.StageEnded {
 	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
+	done := map[int]bool{}
 	for i := len(events) - 1; i >= 0 && err == nil; i-- {
-		if ev, ok := events[i].Open().(sluice.StageEnded); ok && ev.Next != "" {
+		switch ev, ok := events[i].Open().(sluice.StageEnded); {
+		case !ok:
+		case ev.Status == journal.StageDone:
+			done[ev.Index] = true
+		case ev.Next != "" && !done[ev.Index]:
 			return ev
 		}
 	}

@@ -215,7 +215,7 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 			Op: "read the weights", Resource: c.Extend[0].ARN, Kind: sluice.OutsideChange,
 			Err: fmt.Errorf("the %s no longer forwards to the canary target group: another process or person edited it",
 				c.Extend[0].Name()),
-			Next: "restore both target groups of the rule, then run sluice resume; or run sluice rollback",
+			Next: "deploy again when no other process edits the rule",
 		}
 	}
 	var paths []route.Route

@@ -4,4 +4,7 @@ package diagnosis
 const ReadEvents = "read the service's events and tasks: sluice status --events 20"
 
 // DeployOrRollBack is what follows the advice about a version that does not become healthy.
-const DeployOrRollBack = "then deploy again, or roll back: sluice rollback"
+const DeployOrRollBack = DeployAgain + ", or roll back: sluice rollback"
+
+// DeployAgain is what follows the advice about a version that was rolled back.
+const DeployAgain = "then deploy again"

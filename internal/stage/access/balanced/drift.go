@@ -174,8 +174,8 @@ func errRuleDiffers(ctx context.Context, b traffic, e editedRule) error {
 	return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
 		Err: fmt.Errorf("another process or person edited the rule after the deployment began: it forwards to %s%s and "+
 			"sluice does not overwrite it", e.current.Describe(), was),
-		Next: "restore the rule, then deploy again. To continue despite such changes, set onOutsideChange to " +
-			"reassert or adopt"}
+		Next: "deploy again when no other process edits the rule. To continue despite such changes, set onOutsideChange " +
+			"to reassert or adopt"}
 }
 
 // resolveRuleEdit handles an edit that was read just before a write. That read may be older than our last write,

@@ -60,7 +60,7 @@ func errRuleEdited(b traffic, arn, name string) error {
 		Err: errors.New("another process or person edited the rule after the deployment began; sluice does not " +
 			"overwrite it"),
 		Next: "see the rule: " + view.DescribeRuleCommand(arn) +
-			"; restore it, then run sluice resume or sluice rollback"}
+			"; deploy again when no other process edits it"}
 }
 
 func newRouter(b traffic) route.Router {
