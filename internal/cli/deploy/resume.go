@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,8 +91,27 @@ func (p *program) resumeEnded(ctx context.Context, t *session.Opened) error {
 	if released {
 		p.PrintResult("released the claim on " + d.Cluster + "/" + d.Service)
 	}
-	return p.reportEnd(runEnd{deployment: d, result: "nothing to resume: " + show.DeploymentSummary(d, ""),
+	next, err := nextAfterEnd(ctx, t)
+	if err != nil {
+		return err
+	}
+	return p.reportEnd(runEnd{deployment: d, result: "nothing to resume: " + show.DeploymentSummary(d, ""), Next: next,
 		exit: d.Outcome.ExitCode()})
+}
+
+// nextAfterEnd returns the rollback that the end of a deployment named, if no newer deployment of the service has begun.
+func nextAfterEnd(ctx context.Context, t *session.Opened) (string, error) {
+	d := t.Deployment
+	back := "restore the previous state: sluice rollback " + d.ID
+	if !strings.Contains(d.Next, "sluice rollback "+d.ID) {
+		return "", nil
+	}
+	all, err := t.Journal.Deployments(ctx, journal.Filter{Account: d.Account, Region: d.Region, Cluster: d.Cluster,
+		Service: d.Service})
+	if err != nil || len(all) == 0 || all[0].ID != d.ID {
+		return "", err
+	}
+	return back, nil
 }
 
 // resumeSeveral continues several deployments concurrently. It first finds all of them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -133,6 +134,9 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	case gone && !r.hasNoFiles():
 		return r.redeployFormer(ctx, t)
 	}
+	if err := refuseEndedRollback(ctx, t); err != nil {
+		return err
+	}
 	if err := r.noteRecorded(ctx, t); err != nil {
 		return err
 	}
@@ -140,6 +144,33 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 		return r.program.showPlan(ctx, rollbackPlan(t, r.replaced.name), nil, sluice.ExitDone)
 	}
 	return r.requestRollback(ctx, t, r.options.noWait)
+}
+
+// refuseEndedRollback returns an error if the rollback of a deployment that has ended cannot begin: the service was deleted
+// since, or another deployment has claimed it. The journal then keeps the outcome of the deployment.
+func refuseEndedRollback(ctx context.Context, t *session.Opened) error {
+	d := t.Deployment
+	if d.State != journal.Ended || !t.Plan.Mode().HasService() || t.Plan.CreatesService() {
+		return nil
+	}
+	refuse := func(kind sluice.Kind, next, why string, args ...any) error {
+		return &sluice.Error{Op: "roll the deployment back", Resource: d.Cluster + "/" + d.Service, Kind: kind,
+			Err: fmt.Errorf(why, args...), Next: next}
+	}
+	live, err := ecs.Service{API: t.Account.ECS(), Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !live.IsActive():
+		return refuse(sluice.NotFound, "run sluice deploy to create the service again",
+			"the service was deleted after deployment %s had ended (%s)", d.ID, d.Outcome)
+	}
+	claim, err := plan.ParseClaim(live.ClaimValue())
+	if err != nil || claim.Deployment == d.ID || !claim.Until.After(t.Clock.Now()) {
+		return nil // another tool's value is no claim
+	}
+	return refuse(sluice.Overtaken, "wait for that deployment to end, then run sluice status to see what serves",
+		"deployment %s owns the service until %s", claim.Deployment, show.FormatTime(claim.Until))
 }
 
 // hasNoFiles reports whether the rollback names no application, only its service or a deployment.
