@@ -25,8 +25,10 @@ type ExecTarget struct {
 	runtimeID string
 }
 
-// turnExecOn is the next step if a task does not allow ECS Exec: only new tasks get the setting.
-const turnExecOn = "set enableExecuteCommand: true in the service definition, and run sluice deploy --force-new-deployment"
+// turnExecOn is the next step if a task does not allow ECS Exec, which needs a role of the tasks too: only new tasks get the
+// settings.
+const turnExecOn = "set enableExecuteCommand: true in the service definition and taskRoleArn in the task definition, and run " +
+	"sluice deploy --force-new-deployment"
 
 // CheckExec returns an error if none of the running tasks allows ECS Exec.
 func CheckExec(s ecs.Service, running []ecs.Task) error {

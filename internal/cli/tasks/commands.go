@@ -2,9 +2,11 @@ package tasks
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -65,8 +67,22 @@ func (t *target) list(ctx context.Context) ([]ecs.Task, error) {
 		return t.service.TasksOfFamily(ctx, t.family)
 	}
 	all, err := t.service.Tasks(ctx)
+	if err == nil && len(all) == 0 {
+		return nil, t.checkNotDeleted(ctx)
+	}
 	if err = survey.NameMissing(ctx, t.service, err); t.named {
 		err = t.program.NoSuchService(session.Service{Cluster: t.service.Cluster, Name: t.service.Name}, err)
 	}
 	return all, err
+}
+
+// checkNotDeleted returns an error if the service was deleted: ECS lists no tasks of it, as of one that has none. A read
+// that is not permitted shows nothing.
+func (t *target) checkNotDeleted(ctx context.Context) error {
+	live, err := t.service.Observe(account.WithOptionalReads(ctx))
+	if err != nil || live == nil || live.Status != "INACTIVE" {
+		return nil
+	}
+	return &sluice.Error{Op: "read the tasks", Resource: t.service.Resource(), Kind: sluice.NotFound,
+		Err: errors.New("the service was deleted"), Next: "run sluice deploy to create the service again"}
 }
