@@ -151,6 +151,15 @@ func RevisionOf(arn string) string {
 	return arn[strings.LastIndexByte(arn, '/')+1:]
 }
 
+// RunningText returns how many of the desired tasks run: "2 of 4 running". If none is desired, the others are being stopped:
+// "2 running, 0 desired".
+func RunningText(running, desired int) string {
+	if desired == 0 && running > 0 {
+		return fmt.Sprintf("%d running, 0 desired", running)
+	}
+	return fmt.Sprintf("%d of %d running", running, desired)
+}
+
 // Plural returns a count with its noun: "1 task", "2 tasks".
 func Plural(n int, noun string) string {
 	if n == 1 {

@@ -78,8 +78,8 @@ func (b *CodeDeployFollower) progressText() string {
 	green, blue := b.taskSets()
 	if green != nil {
 		running, pending, desired := b.greenCounts()
-		parts = append(parts, fmt.Sprintf("%s: %d of %d running%s, %g%% of the traffic",
-			firstNonEmpty(b.revision, "green"), running, desired, pendingText(pending), green.Weight))
+		parts = append(parts, fmt.Sprintf("%s: %s%s, %g%% of the traffic",
+			firstNonEmpty(b.revision, "green"), sluice.RunningText(running, desired), pendingText(pending), green.Weight))
 	}
 	if blue != nil {
 		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.previousRevision, "blue"),

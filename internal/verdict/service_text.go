@@ -195,7 +195,7 @@ func (b *binding) followedTexts(s *Service) []string {
 	if b.deploymentIn(s) == nil && desired+running+pending == 0 {
 		return []string{firstNonEmpty(b.revision, b.id, b.arn) + ": no task"}
 	}
-	text := fmt.Sprintf("%s: %d of %d running", firstNonEmpty(b.revision, b.id), running, desired)
+	text := firstNonEmpty(b.revision, b.id) + ": " + sluice.RunningText(running, desired)
 	if pending > 0 {
 		text += fmt.Sprintf(", %d pending", pending)
 	}

@@ -161,7 +161,8 @@ func deleteError(app *appfile.Application, kind sluice.Kind, next, why string, a
 }
 
 // openOf returns the deployments of the application in a journal that have not ended.
-func (p *program) openOf(ctx context.Context, app *appfile.Application, j *journal.Journal) ([]journal.Deployment, error) {
+func (p *program) openOf(ctx context.Context, app *appfile.Application, j *journal.Journal) ([]journal.Deployment,
+	error) {
 	if j == nil {
 		return nil, nil
 	}

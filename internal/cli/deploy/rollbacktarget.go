@@ -146,8 +146,8 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	return r.requestRollback(ctx, t, r.options.noWait)
 }
 
-// refuseEndedRollback returns an error if the rollback of a deployment that has ended cannot begin: the service was deleted
-// since, or another deployment has claimed it. The journal then keeps the outcome of the deployment.
+// refuseEndedRollback returns an error if the rollback of a deployment that has ended cannot begin: the service was
+// deleted since, or another deployment has claimed it. The journal then keeps the outcome of the deployment.
 func refuseEndedRollback(ctx context.Context, t *session.Opened) error {
 	d := t.Deployment
 	if d.State != journal.Ended || !t.Plan.Mode().HasService() || t.Plan.CreatesService() {

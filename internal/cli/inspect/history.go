@@ -183,6 +183,10 @@ func newHistoryEntry(ctx context.Context, j *journal.Journal, d journal.Deployme
 	if e.Revision, err = deployedRevision(ctx, j, d.ID, pl); err != nil {
 		return e, err
 	}
+	if pl.Adopts() && !pl.Deploys() { // it only removes leftovers, and the version of the files is not deployed
+		e.Revision, e.From, e.To, e.image = pl.From, pl.From, pl.From, "-"
+		return e, nil
+	}
 	e.From, e.To, e.Images = pl.From, cmp.Or(e.Revision, pl.To), planImages(pl)
 	e.image = imageText(pl, e.Images)
 	return e, nil

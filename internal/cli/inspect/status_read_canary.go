@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -68,8 +69,8 @@ func (v serviceView) writeCanaryService(b *bytes.Buffer, t *ServiceReport) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(b, "canary service %s: %s, %s, %d of %d running, %d pending (created by %s)\n",
-		v.Bold(t.Cluster+"/"+c.Service), c.Status, c.Revision, c.Running, c.Desired, c.Pending, c.CreatedBy)
+	fmt.Fprintf(b, "canary service %s: %s, %s, %s, %d pending (created by %s)\n",
+		v.Bold(t.Cluster+"/"+c.Service), c.Status, c.Revision, sluice.RunningText(c.Running, c.Desired), c.Pending, c.CreatedBy)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, task := range c.Tasks {
 		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))

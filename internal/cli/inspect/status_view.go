@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -166,8 +167,8 @@ func (v serviceView) writeTaskSet(b *bytes.Buffer, s taskSetReport) {
 	if s.Weight != nil {
 		share = fmt.Sprintf("%g%% of the traffic", *s.Weight)
 	}
-	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %d of %d running%s\n", s.ID, v.Bold(role), s.Status, s.Revision,
-		share, s.Running, s.Desired, steady)
+	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %s%s\n", s.ID, v.Bold(role), s.Status, s.Revision,
+		share, sluice.RunningText(s.Running, s.Desired), steady)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, task := range s.Tasks {
 		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))

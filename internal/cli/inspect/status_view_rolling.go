@@ -15,8 +15,8 @@ func (v serviceView) writeRollouts(b *bytes.Buffer, t *ServiceReport) {
 		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.Bold(c.Status)+v.serviceDeploymentText(c))
 	}
 	for _, d := range t.Rollouts {
-		fmt.Fprintf(b, "%s deployment %s of %s: %s, %d of %d running, %d pending, %d failed\n",
-			v.Bold(d.Status), d.ID, d.Revision, orDash(d.State), d.Running, d.Desired, d.Pending, d.Failed)
+		fmt.Fprintf(b, "%s deployment %s of %s: %s, %s, %d pending, %d failed\n",
+			v.Bold(d.Status), d.ID, d.Revision, orDash(d.State), sluice.RunningText(d.Running, d.Desired), d.Pending, d.Failed)
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		for _, task := range d.Tasks {
 			fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))

@@ -8,7 +8,8 @@ import (
 )
 
 // AwaitedApproval returns the stage whose approval a deployment waits for.
-func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (s plan.Stage, waits bool, err error) {
+func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (s plan.Stage, waits bool,
+	err error) {
 	if d.State != journal.Waiting {
 		return plan.Stage{}, false, nil
 	}

@@ -53,6 +53,22 @@ func TestCauseIsShownInFullOnce(t *testing.T) {
 	}
 }
 
+// The end of a deployment whose service was deleted says so, also if the stage before has said it.
+func TestCauseOfGoneIsShownAgain(t *testing.T) {
+	const cause = "check the service (prod/web): another process or person deleted the service during the deployment"
+	var out bytes.Buffer
+	r := &lineRenderer{w: &out}
+	for _, ev := range []sluice.Event{
+		sluice.StageEnded{Index: 7, Name: "ECS_ROLLBACK", Status: "failed", Cause: cause},
+		sluice.DeploymentEnded{Outcome: sluice.Gone, Cause: "rollback: " + cause},
+	} {
+		r.ShowEvent(sluice.Seal("slc-1", "", ev))
+	}
+	if want := "gone: rollback: " + cause + "\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("the end of a deployment whose service is gone must say %q, got:\n%s", want, out.String())
+	}
+}
+
 // A refused write is shown in full, and then by its operation where the stage or the deployment ends with it.
 func TestRefusedWriteIsShownInFullOnce(t *testing.T) {
 	const refused = "elasticloadbalancing:ModifyRule (rule web:80:10): AccessDenied: User is not authorized"

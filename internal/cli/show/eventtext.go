@@ -156,7 +156,7 @@ func wroteLine(e sluice.Wrote) line {
 }
 
 func capacityText(e sluice.CapacityChanged) string {
-	text := fmt.Sprintf("%d of %d running", e.Running, e.Desired)
+	text := sluice.RunningText(e.Running, e.Desired)
 	if e.Pending > 0 {
 		text += fmt.Sprintf(", %d pending", e.Pending)
 	}
