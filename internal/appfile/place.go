@@ -14,11 +14,11 @@ import (
 // PlaceOf returns where the files name a resource of AWS first, as "sluice.yaml:14": by its ARN, or by the name of its
 // cluster or image. It is empty if they do not name it.
 func (a *Application) PlaceOf(resource string) string {
-	return firstOf(a.placesOf(resource))
+	return firstOf(a.PlacesOf(resource))
 }
 
-// placesOf returns all places of [Application.PlaceOf], of one file.
-func (a *Application) placesOf(resource string) []string {
+// PlacesOf returns all places of [Application.PlaceOf], those of the application file first.
+func (a *Application) PlacesOf(resource string) []string {
 	if resource == "" {
 		return nil
 	}
@@ -61,7 +61,7 @@ func firstOf(places []string) string {
 // or map is empty.
 type namedText struct{ in, key, text string }
 
-// findTexts returns the places of members in the first file that has any: the application file or one of the definitions.
+// findTexts returns the places of members in the application file, then in the definitions.
 func (a *Application) findTexts(is func(namedText) bool) (places []string) {
 	all := []*definition.Source{a.src}
 	if a.Service != nil {
@@ -71,11 +71,9 @@ func (a *Application) findTexts(is func(namedText) bool) (places []string) {
 		all = append(all, a.Task.Text.Source)
 	}
 	for _, src := range all {
-		if places = findTextsIn(src, is); len(places) > 0 {
-			return places
-		}
+		places = append(places, findTextsIn(src, is)...)
 	}
-	return nil
+	return places
 }
 
 func findTextsIn(src *definition.Source, is func(namedText) bool) (places []string) {
@@ -119,7 +117,7 @@ func (a *Application) Locate(err error) error {
 	if err == nil || kind != "" && kind != sluice.NotFound && kind != sluice.Conflict || !errors.As(err, &about) {
 		return err
 	}
-	places := a.placesOf(about.Resource)
+	places := a.PlacesOf(about.Resource)
 	switch {
 	case len(places) == 0:
 		return err

@@ -52,9 +52,13 @@ func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *
 // surveyCodeDeployService is surveyService with one read of a service that does not exist.
 func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
-	now, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
-	if err != nil || now == nil {
-		return err
+	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	now, err := hand.Observe(ctx)
+	if err != nil {
+		return clusterError(ctx, a, app, hand, err)
+	}
+	if now == nil {
+		return nil
 	}
 	return surveyDefinitions(ctx, a, c, app, now, live)
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
 // nameClusters returns the error of a read of a service. If the cluster does not exist, it names the clusters that do.
@@ -29,6 +31,20 @@ func nameClusters(ctx context.Context, of ecs.Service, err error, creates string
 		}
 	}
 	return &sluice.Error{Op: "read the cluster", Resource: name, Kind: sluice.NotFound, Err: errors.New(why), Next: next}
+}
+
+// clusterError is nameClusters for the cluster of an application, which may be meant to be new. It asks for the account
+// of the credentials: if the files name another one, the cluster is there.
+func clusterError(ctx context.Context, a *account.Account, app *appfile.Application, of ecs.Service, err error) error {
+	if !ecs.IsClusterMissing(err) {
+		return err
+	}
+	if id, idErr := a.ID(account.WithOptionalReads(ctx)); idErr == nil {
+		if other := verify.CheckAccountOfRoles(app, id); other != nil {
+			return other
+		}
+	}
+	return nameClusters(ctx, of, err, ", or create it: aws ecs create-cluster --cluster-name "+sluice.ARNName(of.Cluster))
 }
 
 // NameMissing returns the error of a call about a service. If the cluster or the service does not exist, it names those

@@ -8,17 +8,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
 // ReadRunInputs reads the inputs of the plan of a run. It makes no write.
 func ReadRunInputs(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.AWSState,
 	error) {
 	live := plan.AWSState{Region: a.Region()}
-	err := checkRegions(app, a.Region())
+	err := verify.CheckRegion(app, a.Region())
 	if err != nil {
 		return live, err
 	}
 	if live.Account, err = a.ID(ctx); err != nil {
+		return live, err
+	}
+	if err := verify.CheckAccount(app, live.Account); err != nil {
 		return live, err
 	}
 	return live, surveyFamily(ctx, a, app, &live)

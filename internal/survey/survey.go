@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -17,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
 // ReadInputs reads the inputs of a plan. It makes no write.
@@ -28,14 +26,14 @@ func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
 	live := plan.AWSState{Region: a.Region()}
 	app = mode.RecordTags(app)
-	err := checkRegions(app, a.Region())
+	err := verify.CheckRegion(app, a.Region())
 	if err != nil {
 		return live, err
 	}
 	if live.Account, err = readAccountID(ctx, a, c, app, &live); err != nil {
 		return live, err
 	}
-	if err := checkAccounts(app, live.Account); err != nil {
+	if err := verify.CheckAccount(app, live.Account); err != nil {
 		return live, err
 	}
 	if err := surveySteps(ctx, a, app, &live); err != nil {
@@ -69,52 +67,13 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
 }
 
-// namedARNs returns the ARNs of the cluster, the target groups and the listener rules that the files name.
-func namedARNs(app *appfile.Application) []string {
-	arns := append([]string{app.Cluster}, app.ListenerRules...)
-	if app.Service != nil && app.Service.Input.Cluster != nil {
-		arns = append(arns, *app.Service.Input.Cluster)
-	}
-	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
-		if g != nil {
-			arns = append(arns, g.ARN)
-		}
-	}
-	return slices.DeleteFunc(arns, func(arn string) bool { return !strings.HasPrefix(arn, "arn:") })
-}
-
-// checkRegions returns an error for a resource of the files in another Region than the one of the
-// calls. AWS would only return that it does not exist.
-func checkRegions(app *appfile.Application, region string) error {
-	for _, arn := range namedARNs(app) {
-		if parts := strings.Split(arn, ":"); len(parts) > 4 && parts[3] != "" && parts[3] != region {
-			return &sluice.Error{Op: "plan", Resource: arn,
-				Err:  fmt.Errorf("the ARN is in Region %s, but the requested Region is %s", parts[3], region),
-				Next: "set --region " + parts[3] + ", or correct the ARN in " + app.File}
-		}
-	}
-	return nil
-}
-
-// checkAccounts is checkRegions for the account of the credentials. AWS deploys no service with resources of another one.
-func checkAccounts(app *appfile.Application, account string) error {
-	for _, arn := range namedARNs(app) {
-		if parts := strings.Split(arn, ":"); len(parts) > 4 && parts[4] != "" && account != "" && parts[4] != account {
-			return &sluice.Error{Op: "plan", Resource: arn,
-				Err:  fmt.Errorf("the ARN is of account %s, but the credentials are of account %s", parts[4], account),
-				Next: "use credentials of account " + parts[4] + " (--profile, --assume-role), or correct the ARN in the files"}
-		}
-	}
-	return nil
-}
-
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
 		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
 	now, err := readWithCanary(ctx, hand, mode.Of(app), live)
 	if err != nil {
-		return nameClusters(ctx, hand, err, ", or create it: aws ecs create-cluster --cluster-name "+sluice.ARNName(hand.Cluster))
+		return clusterError(ctx, a, app, hand, err)
 	}
 	if err := surveyDefinitions(ctx, a, c, app, now, live); err != nil {
 		return err

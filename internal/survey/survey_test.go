@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -158,13 +159,72 @@ func TestAResourceOfAnotherRegionIsRefused(t *testing.T) {
 	})
 }
 
+// edited is the application of an example after replacements in its files, each as "file: old => new".
+func (b *bench) edited(example string, edits ...string) *appfile.Application {
+	b.Helper()
+	files := fstest.MapFS{}
+	for _, name := range []string{"sluice.yaml", "taskdef.yaml", "servicedef.yaml"} {
+		text, err := os.ReadFile(filepath.Join("../../examples", example, name))
+		check(b.T, err)
+		for _, edit := range edits {
+			file, change, _ := strings.Cut(edit, ": ")
+			if old, now, _ := strings.Cut(change, " => "); file == name || file == "*" {
+				text = []byte(strings.ReplaceAll(string(text), old, now))
+			}
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	app, err := appfile.Load(files, "sluice.yaml", nil)
+	check(b.T, err)
+	return app
+}
+
+// All ARNs that are elsewhere are told at once with their lines. If all are in one Region, the calls are what is wrong.
+func TestAllResourcesOfAnotherRegionAreToldAtOnce(t *testing.T) {
+	onExample(t, "canary", "sluice.yaml", func(b *bench) {
+		_, err := survey.ReadInputs(t.Context(), b.account, b.clock, b.edited("canary", "*: us-east-1 => us-west-2"))
+		b.wantError("all", err, "servicedef.yaml:3: ", "the ARN is in Region us-west-2, but the requested Region is us-east-1; "+
+			"ARNs of another Region are also at sluice.yaml:10, sluice.yaml:14",
+			"next: set --region us-west-2, or correct the ARNs at these lines")
+		_, err = survey.ReadInputs(t.Context(), b.account, b.clock, b.edited("canary", "sluice.yaml: us-east-1 => us-west-2"))
+		b.wantError("some", err, "sluice.yaml:10: ", "are also at sluice.yaml:14\nnext: correct the ARNs at these lines")
+	})
+	onExample(t, "native", "sluice.yaml", func(b *bench) {
+		_, err := survey.ReadInputs(t.Context(), b.account, b.clock,
+			b.edited("native", "servicedef.yaml: us-east-1:123456789012:listener-rule => eu-west-1:123456789012:listener-rule"))
+		b.wantError("rule", err, "servicedef.yaml:17: ", "the ARN is in Region eu-west-1",
+			"next: correct the ARN at servicedef.yaml:17")
+	})
+}
+
+// A cluster that does not exist may be in another account: the credentials of that account are what lacks.
+func TestTheClusterOfAnotherAccountIsNotCreated(t *testing.T) {
+	for example, want := range map[string]string{"rolling": "taskdef.yaml:8: ", "codedeploy": "servicedef.yaml:8: "} {
+		onExample(t, example, "sluice.yaml", func(b *bench) {
+			app := b.edited(example, "*: 123456789012 => 000000000000")
+			if app.Cluster = "elsewhere"; example == "rolling" {
+				app.Service.Input.LoadBalancers = nil // only the role shows the account
+			}
+			_, err := survey.ReadInputs(t.Context(), b.account, b.clock, app)
+			b.wantError(example, err, want, "the ARN is of account 000000000000, but the credentials are of account 123456789012",
+				"next: use credentials of account 000000000000 (--profile, --assume-role), or correct the ARN")
+		})
+	}
+	onExample(t, "codedeploy", "sluice.yaml", func(b *bench) {
+		b.app.Cluster = "prdo"
+		_, err := survey.ReadInputs(t.Context(), b.account, b.clock, b.app)
+		b.wantError("codedeploy", err, "the cluster does not exist in Region us-east-1, which has prod",
+			"next: correct the cluster's name: prod exists")
+	})
+}
+
 // AWS would only say that a resource of another account does not exist.
 func TestAResourceOfAnotherAccountIsRefused(t *testing.T) {
 	onExample(t, "canary", "sluice.yaml", func(b *bench) {
 		b.app.Service.Input.Cluster = aws.String("arn:aws:ecs:us-east-1:000000000000:cluster/prod")
 		_, err := survey.ReadInputs(context.Background(), b.account, b.clock, b.app)
 		b.wantError("cluster", err, "the ARN is of account 000000000000, but the credentials are of account 123456789012",
-			"next: use credentials of account 000000000000")
+			"next: correct the ARN in the files")
 	})
 }
 

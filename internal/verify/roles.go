@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -23,11 +24,7 @@ const (
 // execution role has one.
 func (c *checker) checkRoles(ctx context.Context) {
 	c.requireExecutionRole(c.needsExecutionRole())
-	roles := TaskRoles(c.task)
-	if c.app.Service != nil {
-		roles = append(roles, ServiceRoles(c.app.Service.Input)...)
-	}
-	for _, role := range roles {
+	for _, role := range rolesOf(c.app) {
 		c.checkRole(ctx, role)
 	}
 }
@@ -42,6 +39,15 @@ func (c *checker) requireExecutionRole(why string) {
 // pullsWithRole is why Fargate needs an execution role for the image of ECR that the container has.
 func pullsWithRole(container string) string {
 	return "Fargate pulls the image of container " + container + " from ECR with it"
+}
+
+// rolesOf returns the roles of the definitions of an application.
+func rolesOf(app *appfile.Application) []Role {
+	roles := TaskRoles(app.Task.Input)
+	if app.Service != nil {
+		roles = append(roles, ServiceRoles(app.Service.Input)...)
+	}
+	return roles
 }
 
 // needsExecutionRole returns why a task needs an execution role, or "" (ECS Developer Guide, "Amazon ECS task execution

@@ -99,6 +99,9 @@ func newChecker(app *appfile.Application, from AWS) *checker {
 func Run(ctx context.Context, app *appfile.Application, from AWS, registry Registry, o Options) ([]Finding, error) {
 	c := newChecker(app, from)
 	c.registry, c.options = registry, o
+	if c.checkElsewhere() {
+		return c.all, nil
+	}
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
 		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkNetwork, c.checkHooks,
 		c.checkProviders, c.checkAlarms, c.checkHostPorts, c.checkTags} {
