@@ -117,6 +117,16 @@ func TestErrorReadsWell(t *testing.T) {
 	}
 }
 
+// A misspelt Region has the shape of one, and the network does not know its host.
+func TestTheHostOfAMisspeltRegionNamesTheRegion(t *testing.T) {
+	w := &wire{answer: func(string, int, *http.Request) (*http.Response, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "ecs.us-esat-1.amazonaws.com", IsNotFound: true}
+	}}
+	inside(t, w, func(o *account.Config) { o.Region = "us-esat-1" }, func(ctx context.Context, w *world) {
+		equal(t, "next", sluice.NextStep(describe(ctx, w)), "correct the Region's name: us-east-1 exists")
+	})
+}
+
 func TestKinds(t *testing.T) {
 	for code, want := range map[string]sluice.Kind{
 		"AccessDenied": sluice.Denied, "AccessDeniedException": sluice.Denied,

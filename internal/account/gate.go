@@ -32,6 +32,7 @@ type gate struct {
 	service     string // IAM prefix
 	endpoint    string // custom endpoint, or ""
 	owner       string // account and Region whose rates are used
+	region      string
 	clock       clock.Clock
 	jitter      func() float64
 	limits      *Limits

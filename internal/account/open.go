@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -112,7 +111,7 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 		http:         shared.HTTPClient,
 		endpointFlag: c.EndpointURL,
 		extra:        c.APIOptions,
-		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region,
+		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region, region: shared.Region,
 			onCall: c.OnCall, onBegin: c.OnBegin, credentials: shared.Credentials, profile: profileOf(shared),
 			silence: &silence{}, onSilence: c.OnSilence},
 	}
@@ -169,23 +168,6 @@ func credentialOwner(ctx context.Context, shared aws.Config) (string, error) {
 }
 
 var ssoPattern = regexp.MustCompile(`(?i)\bsso\b`)
-
-var regionShape = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-// ErrNoRegion is the cause of an error of [Open] if neither the caller nor the environment names a
-// Region.
-var ErrNoRegion = errors.New("no Region given")
-
-func checkRegion(region string) error {
-	const next = "give --region, set AWS_REGION, or set region in the profile"
-	if region == "" {
-		return &sluice.Error{Op: "open AWS account", Kind: sluice.Denied, Err: ErrNoRegion, Next: next}
-	}
-	if !regionShape.MatchString(region) {
-		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("%q is not a Region name", region), Next: next}
-	}
-	return nil
-}
 
 // profileOf returns the profile of the shared config files that the SDK uses; empty if it reads none.
 func profileOf(shared aws.Config) string {

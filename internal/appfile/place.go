@@ -40,6 +40,11 @@ func (a *Application) PlaceOfServiceName() string {
 	}))
 }
 
+// PlaceOfRegion returns where the files give the Region. It is empty if they do not.
+func (a *Application) PlaceOfRegion() string {
+	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "" && t.key == "region" && t.text == a.Region }))
+}
+
 // PlaceOfCanaryGroup returns where the files name the target group of the canary. It is empty if they do not.
 func (a *Application) PlaceOfCanaryGroup() string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "canary" && t.key == "targetGroupArn" }))

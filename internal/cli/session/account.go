@@ -35,7 +35,11 @@ func newOpenedAccounts() *openedAccounts {
 
 // OpenAccountOf opens the AWS account of an application: in its Region, with its role. The flags override both.
 func (s *Session) OpenAccountOf(ctx context.Context, app *appfile.Application) (*account.Account, clock.Clock, error) {
-	return s.OpenAccount(ctx, app.Region, app.Role)
+	a, c, err := s.OpenAccount(ctx, app.Region, app.Role)
+	if err != nil && s.Flags.Region == "" && account.IsNoRegion(app.Region) {
+		err = appfile.LocateAt(app.PlaceOfRegion(), err)
+	}
+	return a, c, err
 }
 
 // OpenAccount opens the AWS account in a Region with a role; both may be empty. The flags override them.
