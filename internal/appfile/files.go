@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -221,7 +222,12 @@ func (l *loader) fillCluster(key *definition.Node) {
 	case app.Cluster == "":
 		app.Cluster = *named
 	case clusterName(app.Cluster) != clusterName(*named):
-		l.addProblem(l.src.At(key, "cluster is %s, but %s has %s", app.Cluster, app.Service.File, *named))
+		place := cmp.Or(firstOf(findTextsIn(app.Service.Text.Source, func(t namedText) bool {
+			return (t.key == "cluster" || t.key == "clusterArn") && t.text == *named
+		})), app.Service.File)
+		p := l.src.At(key, "cluster is %s, but %s has %s", app.Cluster, place, *named)
+		p.Next = "name one cluster in both, or remove it from " + place
+		l.addProblem(p)
 	}
 }
 

@@ -310,9 +310,10 @@ next: add a root above both, inside the repository: root: ..`,
 			name:   "another cluster than the service's",
 			beyond: true,
 			file:   "cluster: other\ninput: {serviceDefinitionFile: servicedef.yaml}\n",
-			want: `app.pipecd.yaml:1:10: cluster is other, but servicedef.yaml has main
+			want: `app.pipecd.yaml:1:10: cluster is other, but servicedef.yaml:2 has main
    1 | cluster: other
-     |          ^`,
+     |          ^
+next: name one cluster in both, or remove it from servicedef.yaml:2`,
 		},
 		{
 			name: "several problems",
