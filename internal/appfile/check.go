@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -219,7 +220,8 @@ func (c *checker) checkLabels(n *definition.Node, path string) {
 }
 
 func (c *checker) checkChoice(n *definition.Node, s shape, path string) {
-	if !c.checkKind(n, definition.Text, path) || slices.Contains(s.words, n.Text) {
+	meant := definition.SwitchWord(n, s.words)
+	if meant == "" && !c.checkKind(n, definition.Text, path) || slices.Contains(s.words, n.Text) {
 		return
 	}
 	for _, r := range s.refused {
@@ -229,7 +231,7 @@ func (c *checker) checkChoice(n *definition.Node, s shape, path string) {
 		}
 	}
 	p := c.src.At(n, "%s cannot be %q: use one of %s", path, n.Text, strings.Join(s.words, ", "))
-	p.Meant = definition.Nearest(n.Text, s.words)
+	p.Meant = cmp.Or(meant, definition.Nearest(n.Text, s.words))
 	c.problems = append(c.problems, p)
 }
 

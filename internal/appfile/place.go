@@ -45,6 +45,11 @@ func (a *Application) PlaceOfRegion() string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "" && t.key == "region" && t.text == a.Region }))
 }
 
+// PlaceOfKey returns where the files first give a key. It is empty if they do not.
+func (a *Application) PlaceOfKey(key string) string {
+	return firstOf(a.findTexts(func(t namedText) bool { return t.key == key }))
+}
+
 // PlaceOfCanaryGroup returns where the files name the target group of the canary. It is empty if they do not.
 func (a *Application) PlaceOfCanaryGroup() string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "canary" && t.key == "targetGroupArn" }))

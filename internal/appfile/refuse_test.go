@@ -316,6 +316,15 @@ next: add a root above both, inside the repository: root: ..`,
 next: name one cluster in both, or remove it from servicedef.yaml:2`,
 		},
 		{
+			name:   "a switch that has words",
+			beyond: true,
+			file:   "input: {awsvpcConfiguration: {assignPublicIp: true}}\n",
+			want: `app.pipecd.yaml:1:47: input.awsvpcConfiguration.assignPublicIp cannot be "true": use one of ENABLED, DISABLED
+   1 | input: {awsvpcConfiguration: {assignPublicIp: true}}
+     |                                               ^
+did you mean "ENABLED"?`,
+		},
+		{
 			name: "several problems",
 			file: "nmae: web\nquickSync: {recreate: yes}\nlabels: [a]\n",
 			want: `app.pipecd.yaml:1:1: unknown key "nmae" in the file

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -284,6 +285,10 @@ func (d *decoder) decodeScalar(n *Node, v reflect.Value, where string) {
 }
 
 func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
+	if n.IsFlag() && SwitchWord(n, enumValues(v.Type())) != "" {
+		d.addBadChoice(n, where, enumValues(v.Type()))
+		return
+	}
 	if n.Kind == Number || n.Kind == Bool {
 		p := d.src.At(n, "%s is text, and this is %s", where, n.Kind)
 		p.Next = "write the value in quotes"
@@ -303,12 +308,21 @@ func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
 
 func (d *decoder) addBadChoice(n *Node, where string, known []string) {
 	p := d.src.At(n, "%s cannot be %q", where, n.Text)
-	if p.Meant = Nearest(n.Text, known); p.Meant == "" {
+	if p.Meant = cmp.Or(SwitchWord(n, known), Nearest(n.Text, known)); p.Meant == "" {
 		p.Message += fmt.Sprintf(", unless it is newer than sluice's AWS SDK, which knows %s",
 			strings.Join(known, ", "))
 		p.Next = "use one of these values"
 	}
 	d.addProblem(p)
+}
+
+// SwitchWord returns the value of a member such as assignPublicIp that true or false stands for; "" if there is none.
+func SwitchWord(n *Node, known []string) string {
+	word := map[string]string{"true": "ENABLED", "false": "DISABLED"}[strings.ToLower(n.Text)]
+	if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, word) }); i >= 0 {
+		return known[i]
+	}
+	return ""
 }
 
 func (d *decoder) decodeBool(n *Node, v reflect.Value, where string) {

@@ -123,6 +123,24 @@ did you mean "awsvpc"?`,
 next: write a list here`,
 		},
 		{
+			name:    "a switch that has words",
+			service: true,
+			file:    "serviceName: web\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [subnet-1], assignPublicIp: false}}\n",
+			want: `f:2:83: networkConfiguration.awsvpcConfiguration.assignPublicIp cannot be "false"
+   2 | networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-1], assignPublicIp: false}}
+     |                                                                                   ^
+did you mean "DISABLED"?`,
+		},
+		{
+			name:    "a switch that has words, in quotes",
+			service: true,
+			file:    "serviceName: web\nnetworkConfiguration: {awsvpcConfiguration: {assignPublicIp: 'True'}}\n",
+			want: `f:2:62: networkConfiguration.awsvpcConfiguration.assignPublicIp cannot be "True"
+   2 | networkConfiguration: {awsvpcConfiguration: {assignPublicIp: 'True'}}
+     |                                                              ^
+did you mean "ENABLED"?`,
+		},
+		{
 			name: "a key twice",
 			file: "family: web\nfamily: api\n" + container,
 			want: `f:2:1: family is given twice in the task definition

@@ -66,21 +66,22 @@ func listCodeDeployChanges(app *appfile.Application, live plan.AWSState) []plan.
 // refuseCodeDeploy rejects a service that CodeDeploy cannot deploy.
 func refuseCodeDeploy(app *appfile.Application, live plan.AWSState, o Options) error {
 	in := app.Service.Input
-	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: app.Service.File, Err: fmt.Errorf(format, args...), Next: next}
+	problem := func(key, next, format string, args ...any) error {
+		return appfile.LocateAt(app.PlaceOfKey(key),
+			&sluice.Error{Op: "plan", Resource: app.Service.File, Err: fmt.Errorf(format, args...), Next: next})
 	}
 	if c := in.DeploymentConfiguration; c != nil && c.DeploymentCircuitBreaker != nil {
-		return problem("delete the entire element deploymentCircuitBreaker", breakerRule)
+		return problem("deploymentCircuitBreaker", "delete the entire element deploymentCircuitBreaker", breakerRule)
 	}
 	if len(in.LoadBalancers) == 0 {
-		return problem("add loadBalancers to the service definition, or use controller ECS",
+		return problem("deploymentController", "add loadBalancers to the service definition, or use controller ECS",
 			"the service has no load balancer, and AWS CodeDeploy needs a target group")
 	}
 	if live.Service == nil || live.ServiceStatus() != "ACTIVE" {
 		return nil
 	}
 	if fixed := fixedFields(app, live); len(fixed) > 0 {
-		return problem("change the file to match the service: only a new service can have these values",
+		return problem(fixed[0], "change the file to match the service: only a new service can have these values",
 			"the file changes %s, but AWS cannot change it for a service with deployment controller CODE_DEPLOY, "+
 				"neither by UpdateService nor by CodeDeploy", strings.Join(fixed, ", "))
 	}
