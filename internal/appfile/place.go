@@ -1,8 +1,10 @@
 package appfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,6 +45,14 @@ func (a *Application) PlaceOfServiceName() string {
 // PlaceOfRegion returns where the files give the Region. It is empty if they do not.
 func (a *Application) PlaceOfRegion() string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "" && t.key == "region" && t.text == a.Region }))
+}
+
+// PlaceOfText returns where the files first give a text as one of these members, or in a list of that name; without
+// names, as any member. It is empty if they do not.
+func (a *Application) PlaceOfText(text string, members ...string) string {
+	return firstOf(a.findTexts(func(t namedText) bool {
+		return t.text == text && text != "" && (len(members) == 0 || slices.Contains(members, cmp.Or(t.key, t.in)))
+	}))
 }
 
 // PlaceOfKey returns where the files first give a key. It is empty if they do not.

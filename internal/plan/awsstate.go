@@ -66,6 +66,7 @@ type Problem struct {
 	Resource string
 	Text     string // a sentence without its subject, which is the resource
 	Next     string // what to do; empty if it could not be read
+	Place    string // where the files name the resource; empty: they do not
 	// Level says what follows.
 	Level ProblemLevel
 }

@@ -197,6 +197,29 @@ func TestAllResourcesOfAnotherRegionAreToldAtOnce(t *testing.T) {
 	})
 }
 
+// AWS would refuse a listener rule of a strategy only after the task definition is registered.
+func TestWhatAStrategyNamesMustExist(t *testing.T) {
+	onExample(t, "native", "sluice.yaml", func(b *bench) {
+		b.app = b.edited("native", "servicedef.yaml: def/0123456789abcdef/0123456789abcdef => def/0123456789abcdef/fedcba9876543210")
+		_, err := b.planned()
+		b.wantError("rule", err, "servicedef.yaml:17: plan (productionListenerRule, listener rule of web): it does not exist",
+			"next: correct its ARN: aws elbv2 describe-rules --listener-arn arn:aws:elasticloadbalancing:us-east-1:123456789012:"+
+				"listener/app/web/0123456789abcdef/0123456789abcdef")
+		b.app = b.edited("native", "servicedef.yaml: listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef"+
+			" => listener/app/web/0123456789abcdef/0123456789abcdef")
+		live, err := survey.ReadInputs(t.Context(), b.account, b.clock, b.app)
+		check(t, err)
+		if len(live.Problems) > 0 {
+			t.Errorf("a listener that exists: got the problems %v, want none", live.Problems)
+		}
+		b.app = b.edited("native", "servicedef.yaml: listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef"+
+			" => listener/app/web/0123456789abcdef/1123456789abcdef")
+		_, err = b.planned()
+		b.wantError("listener", err, "servicedef.yaml:17: ", "listener of web): it does not exist",
+			"next: correct its ARN: aws elbv2 describe-load-balancers")
+	})
+}
+
 // A cluster that does not exist may be in another account: the credentials of that account are what lacks.
 func TestTheClusterOfAnotherAccountIsNotCreated(t *testing.T) {
 	for example, want := range map[string]string{"rolling": "taskdef.yaml:8: ", "codedeploy": "servicedef.yaml:8: "} {

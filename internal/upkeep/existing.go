@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
@@ -82,6 +83,22 @@ func (e Existing) HasLogGroup(ctx context.Context, name, region string) (bool, e
 type TargetGroup struct {
 	Type, VPC   string
 	IsForwarded bool // a load balancer forwards to it
+}
+
+// FindRule finds the rule of a listener, or the listener, that has an ARN.
+func (e Existing) FindRule(ctx context.Context, arn string) error {
+	if strings.Contains(arn, ":listener/") {
+		out, err := e.ELB.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: []string{arn}})
+		if err == nil && len(out.Listeners) == 0 {
+			err = missing("elasticloadbalancing:DescribeListeners", arn)
+		}
+		return err
+	}
+	out, err := e.ELB.DescribeRules(ctx, &awselb.DescribeRulesInput{RuleArns: []string{arn}})
+	if err == nil && len(out.Rules) == 0 {
+		err = missing("elasticloadbalancing:DescribeRules", arn)
+	}
+	return err
 }
 
 // TargetGroup returns a target group by its ARN.

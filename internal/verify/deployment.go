@@ -35,7 +35,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkHostPorts)
 	}
 	if d.Changes("loadBalancers") {
-		checks = append(checks, c.checkTargetGroups)
+		checks = append(checks, c.checkTargetGroups, c.checkListenerRules)
 	}
 	if d.Changes("networkConfiguration") {
 		checks = append(checks, c.checkNetwork)
@@ -44,6 +44,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 		checks = append(checks, c.checkProviders)
 	}
 	for _, check := range checks {
+		c.place = ""
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -68,6 +69,7 @@ func (c *checker) checkProviders(ctx context.Context) {
 	cluster, err := c.readCluster(ctx)
 	for _, s := range c.app.Service.Input.CapacityProviderStrategy {
 		name := aws.ToString(s.CapacityProvider)
+		c.at(name, "capacityProvider")
 		subject := "capacity provider " + lastPart(name, "/")
 		switch {
 		case !c.judge(subject, err, "the cluster does not exist", "correct the cluster in the files"):
@@ -116,6 +118,7 @@ func (c *checker) checkAlarms(ctx context.Context) {
 // judgeAlarm judges one alarm, as far as it was read.
 func (c *checker) judgeAlarm(name string, read []metrics.Alarm, err error) {
 	subject := "alarm " + name
+	c.at(name, "alarmNames")
 	switch {
 	case isMissing(err):
 		c.warn(subject, "it does not exist, so it does not protect the deployment",

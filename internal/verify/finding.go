@@ -21,25 +21,30 @@ type Finding struct {
 	Subject string `json:"subject"` // what was checked: "execution role ecsTaskExecutionRole"
 	Detail  string `json:"detail,omitempty"`
 	Next    string `json:"next,omitempty"`
+	// Place is where the files name the subject, as "taskdef.yaml:14"; empty if it is right, or they do not name it.
+	Place string `json:"place,omitempty"`
 	// IsUnread: the resource could not be read, so nothing is known about it.
 	IsUnread bool `json:"-"`
 	// HasMoved: the tag of a running image names another image now.
 	HasMoved bool `json:"-"`
 }
 
-// findings collects results.
-type findings struct{ all []Finding }
+// findings collects results. place is where the files name what is checked now.
+type findings struct {
+	all   []Finding
+	place string
+}
 
 func (f *findings) ok(subject, detail string) {
 	f.all = append(f.all, Finding{Status: OK, Subject: subject, Detail: detail})
 }
 
 func (f *findings) warn(subject, detail, next string) {
-	f.all = append(f.all, Finding{Status: Warning, Subject: subject, Detail: detail, Next: next})
+	f.all = append(f.all, Finding{Status: Warning, Subject: subject, Detail: detail, Next: next, Place: f.place})
 }
 
 func (f *findings) fail(subject, detail, next string) {
-	f.all = append(f.all, Finding{Status: Error, Subject: subject, Detail: detail, Next: next})
+	f.all = append(f.all, Finding{Status: Error, Subject: subject, Detail: detail, Next: next, Place: f.place})
 }
 
 // judge records a read that failed, and reports whether it succeeded. A resource that does not exist is an error. Any

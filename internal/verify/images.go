@@ -22,6 +22,7 @@ func (c *checker) checkImages(ctx context.Context) {
 			return
 		}
 		seen[name] = true
+		c.at(name, "image")
 		subject := "image " + name
 		image, err := definition.ParseImage(name)
 		switch {

@@ -8,6 +8,7 @@ import (
 func (c *checker) checkLogGroups(ctx context.Context) {
 	for _, g := range LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
 		subject := "log group " + g.Name
+		c.at(g.Name, "awslogs-group")
 		found, err := c.aws.Existing.HasLogGroup(ctx, g.Name, g.Region)
 		if !c.judge(subject, err, "it does not exist", "") {
 			continue
@@ -28,6 +29,7 @@ func (c *checker) checkLogGroups(ctx context.Context) {
 func (c *checker) checkEnvironmentFiles(ctx context.Context) {
 	for _, name := range EnvironmentFiles(c.task.ContainerDefinitions) {
 		subject := "environment file " + name
+		c.at(name)
 		bucket, key, ok := ObjectOf(name)
 		if !ok {
 			c.fail(subject, "it is not the ARN of an object of S3", "write it as arn:aws:s3:::bucket/key.env")

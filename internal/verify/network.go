@@ -71,6 +71,7 @@ const securityGroup = "security group"
 // judgeMembers requires resources that exist in one VPC, which it returns. vpc is that VPC, if it is known.
 func (c *checker) judgeMembers(what string, ids []string, networks map[string]string, vpc string) string {
 	for _, id := range ids {
+		c.at(id)
 		subject, in := what+" "+id, networks[id]
 		if vpc == "" {
 			vpc = in
@@ -113,6 +114,7 @@ func (c *checker) checkHooks(ctx context.Context) {
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(functions)) {
+		c.at(f)
 		state, err := c.aws.Read.FunctionState(ctx, f)
 		if !c.judge(functions[f], err, "it does not exist", "create it, or correct its name: aws lambda get-function "+
 			"--function-name "+f) {

@@ -72,6 +72,7 @@ func (c *checker) needsExecutionRole() (why string) {
 
 // checkRole requires a role that exists and that the service may assume.
 func (c *checker) checkRole(ctx context.Context, role Role) {
+	c.at(role.ARN)
 	name, service := lastPart(role.ARN, "/"), role.Trusts
 	subject := role.Use + " " + name
 	if a, err := parseARN(role.ARN); err == nil && a.account != c.aws.Account {

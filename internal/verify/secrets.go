@@ -60,6 +60,7 @@ func (c *checker) checkSecrets(ctx context.Context) {
 			continue
 		}
 		seen[s.ValueFrom] = true
+		c.at(s.ValueFrom)
 		r, err := ParseSecret(s.ValueFrom)
 		r.subject = "secret " + s.Name
 		switch {
@@ -131,6 +132,7 @@ func (c *checker) checkParameters(ctx context.Context, region string, all []Secr
 		missing, err = missingParameters(ctx, reader, all)
 	}
 	for _, r := range all {
+		c.at(r.ID)
 		switch {
 		case err != nil:
 			c.judge(r.subject, err, "", "")

@@ -47,6 +47,7 @@ func (c *checker) attachments() (all []attachment) {
 // checkTargetGroups requires target groups that exist and take the tasks, and containers that have the ports.
 func (c *checker) checkTargetGroups(ctx context.Context) {
 	for _, a := range c.attachments() {
+		c.at(a.arn)
 		name := targetGroupName(a.arn)
 		subject := "target group " + name
 		g, err := c.aws.Existing.TargetGroup(ctx, a.arn)

@@ -91,6 +91,9 @@ func Open(a *account.Account, id string, readIn func(context.Context, string) (s
 		Read:     signedread.Reader{Sender: a}, ReadIn: readIn}
 }
 
+// at sets the place of the next findings: where the files give a text as one of these members, or as any.
+func (c *checker) at(text string, members ...string) { c.place = c.app.PlaceOfText(text, members...) }
+
 func newChecker(app *appfile.Application, from AWS) *checker {
 	return &checker{aws: from, app: app, task: app.Task.Input, images: map[definition.Image]signedread.ReadImage{}}
 }
@@ -103,8 +106,9 @@ func Run(ctx context.Context, app *appfile.Application, from AWS, registry Regis
 		return c.all, nil
 	}
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
-		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkNetwork, c.checkHooks,
+		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules, c.checkNetwork, c.checkHooks,
 		c.checkProviders, c.checkAlarms, c.checkHostPorts, c.checkTags} {
+		c.place = ""
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -122,6 +126,7 @@ func (c *checker) clusterName() string {
 // checkCluster requires a cluster that is ACTIVE.
 func (c *checker) checkCluster(ctx context.Context) {
 	name := c.clusterName()
+	c.at(name, "cluster", "clusterArn")
 	subject := "cluster " + lastPart(name, "/")
 	cluster, err := c.readCluster(ctx)
 	if !c.judge(subject, err, "it does not exist in "+c.aws.Region, "create it, or correct the cluster in the files") {

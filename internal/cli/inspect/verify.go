@@ -195,6 +195,9 @@ func writeFinding(w io.Writer, f verify.Finding) {
 	if f.Detail != "" {
 		line += ": " + f.Detail
 	}
+	if f.Place != "" {
+		line += " (" + f.Place + ")"
+	}
 	fmt.Fprintln(w, line)
 	if f.Next != "" {
 		fmt.Fprintf(w, "%-8s next: %s\n", "", f.Next)

@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/sluice-ecs/sluice"
@@ -10,12 +11,14 @@ import (
 
 // refuseProblems rejects a deployment that AWS would refuse after the first write.
 func refuseProblems(live plan.AWSState) error {
+	var all []error
 	for _, x := range live.Problems {
 		if x.Level == plan.Refuses {
-			return &sluice.Error{Op: "plan", Resource: x.Resource, Kind: sluice.Conflict, Err: errors.New(x.Text), Next: x.Next}
+			all = append(all, appfile.LocateAt(x.Place, &sluice.Error{Op: "plan", Resource: x.Resource, Kind: sluice.Conflict,
+				Err: errors.New(x.Text), Next: x.Next}))
 		}
 	}
-	return nil
+	return errors.Join(all...)
 }
 
 // warnProblems adds the other problems: warnings, and notes for what could not be checked.
@@ -33,7 +36,7 @@ func warnProblems(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		if x.Next != "" {
 			text += ". Next: " + x.Next
 		}
-		addWarningAt(p, app.PlaceOf(x.Resource), "%s", text)
+		addWarningAt(p, cmp.Or(x.Place, app.PlaceOf(x.Resource)), "%s", text)
 		if x.Level == plan.Moved {
 			p.MovedTags = append(p.MovedTags, text)
 		}
