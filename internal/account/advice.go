@@ -33,6 +33,9 @@ func (g gate) adviceFor(r request, f fault) string {
 		return deletedServiceAdvice(r)
 	case strings.Contains(f.err.Error(), "does not have an associated load balancer"):
 		return "add a listener or a rule that forwards to that target group"
+	case strings.Contains(f.err.Error(), "new ARN and resource ID format must be enabled"):
+		return "enable long ARNs, without which AWS tags no service: aws ecs put-account-setting-default --name " +
+			"serviceLongArnFormat --value enabled"
 	}
 	switch f.errorKind() {
 	case sluice.NotFound:
@@ -44,6 +47,9 @@ func (g gate) adviceFor(r request, f fault) string {
 			return "allow " + r.operation + " in the IAM policy of the identity in use"
 		}
 		return "check the credentials in use: aws sts get-caller-identity"
+	}
+	if r.tags != "" && code != "" {
+		return refusedTagsAdvice(r)
 	}
 	return refusedAdvice(code)
 }

@@ -252,6 +252,31 @@ func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
 	}
 }
 
+// No file names the tags of sluice, so that a refusal of them names the permission or the tag.
+func TestARefusedTagIsNamed(t *testing.T) {
+	const arn = "arn:aws:ecs:us-east-1:123456789012:service/prod/web"
+	for _, c := range []struct{ code, text, want string }{
+		{"AccessDeniedException", "User: arn:aws:iam::123456789012:user/ci is not authorized to perform: ecs:TagResource on " +
+			"resource: " + arn, "allow ecs:TagResource on service/prod/web in the IAM policy of user/ci; sluice plan --iam --check " +
+			"lists all that is missing"},
+		{"AccessDeniedException", "no", "allow ecs:TagResource in the IAM policy of the identity in use"},
+		{"InvalidParameterException", "The tag policy does not allow it.", "allow the tag sluice:deployment in the account's tag " +
+			"policies, or remove unused tags (AWS allows 50): aws ecs list-tags-for-resource --resource-arn " + arn},
+		{"InvalidParameterException", "The new ARN and resource ID format must be enabled to add tags to the service. Opt in to " +
+			"the new format and try again.", "enable long ARNs, without which AWS tags no service: aws ecs " +
+			"put-account-setting-default --name serviceLongArnFormat --value enabled"},
+	} {
+		w := &wire{answer: func(op string, _ int, _ *http.Request) (*http.Response, error) {
+			return bad(op, 400, c.code, c.text), nil
+		}}
+		inside(t, w, nil, func(ctx context.Context, w *world) {
+			_, err := w.ECS().TagResource(may(ctx, "ecs:TagResource "+arn), &awsecs.TagResourceInput{ResourceArn: ptr(arn),
+				Tags: []ecstypes.Tag{{Key: ptr("sluice:deployment"), Value: ptr("x")}}})
+			equal(t, c.text, sluice.NextStep(err), c.want)
+		})
+	}
+}
+
 // Every refusal has advice.
 func TestEveryRefusalHasAdvice(t *testing.T) {
 	for code, want := range map[string]string{

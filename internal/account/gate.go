@@ -48,6 +48,7 @@ type gate struct {
 type request struct {
 	operation string // "ecs:CreateTaskSet"
 	resource  string
+	tags      string // the keys of tags that it adds or removes
 	write     bool
 	hasRow    bool // the write table has a row for it
 	canRepeat bool // an attempt without a response may be repeated
@@ -105,6 +106,7 @@ func (g gate) newRequest(ctx context.Context, input any) request {
 		return r
 	}
 	r.resource, r.hasRow = ResourceOf(r.operation, input)
+	r.tags = tagsIn(input)
 	r.canRepeat = r.hasRow && writeTable[r.operation].canRepeat(input)
 	return r
 }
