@@ -293,7 +293,7 @@ func (t *ServiceReport) addTargets(ctx context.Context, a *account.Account, s St
 		if group == "" {
 			continue
 		}
-		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
+		targets, err := t.readHealth(ctx, a, group)
 		if err != nil {
 			return err
 		}
@@ -329,6 +329,31 @@ func targetText(t sluice.Target) string {
 	return t.State + ": " + t.Description
 }
 
+// readHealth reads the targets of a group. A group that does not exist has none, and is a problem.
+func (t *ServiceReport) readHealth(ctx context.Context, a *account.Account, group string) ([]sluice.Target, error) {
+	targets, err := alb.ReadHealth(ctx, a.ELB(), group)
+	return targets, t.noteMissing(group, err)
+}
+
+// noteMissing records a target group that does not exist. It returns any other error.
+func (t *ServiceReport) noteMissing(group string, err error) error {
+	if sluice.KindOf(err) == sluice.NotFound {
+		t.addProblem("target group " + sluice.TargetGroupName(group) + " does not exist")
+		return nil
+	}
+	return err
+}
+
+// addProblem records a problem, each once.
+func (t *ServiceReport) addProblem(text string) {
+	switch {
+	case t.Problem == "":
+		t.Problem = text
+	case !strings.Contains(t.Problem, text):
+		t.Problem += "; " + text
+	}
+}
+
 // addRules reads the rules whose weights a deployment sets.
 func (t *ServiceReport) addRules(ctx context.Context, a *account.Account, s StatusTarget) error {
 	if s.primary == "" {
@@ -336,7 +361,7 @@ func (t *ServiceReport) addRules(ctx context.Context, a *account.Account, s Stat
 	}
 	places, err := alb.FindGroups(ctx, a.ELB(), s.primary)
 	if err != nil {
-		return err
+		return t.noteMissing(s.primary, err)
 	}
 	if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil {
 		return err
@@ -349,7 +374,7 @@ func (t *ServiceReport) addRules(ctx context.Context, a *account.Account, s Stat
 	}
 	choice, err := alb.ChooseRules(all, driver.Groups)
 	if err != nil && s.canary != "" { // without files, a rule may name a canary group that is not known here
-		t.Problem = err.Error()
+		t.addProblem(err.Error())
 	}
 	for _, r := range choice.Rules() {
 		t.Rules = append(t.Rules, ruleReport{ARN: r.ARN, Name: r.Name(), Primary: weightOfGroup(r, s.primary),

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
 // canaryReport is the canary service of a service that ECS rolls.
@@ -42,7 +41,7 @@ func (t *ServiceReport) addCanaryService(ctx context.Context, a *account.Account
 	if err != nil {
 		return err
 	}
-	states, err := readTargetStates(ctx, a, s.canary)
+	states, err := t.readTargetStates(ctx, a, s.canary)
 	for _, task := range tasks {
 		t.CanaryService.Tasks = append(t.CanaryService.Tasks, taskReport{ID: task.ID, Status: task.Status,
 			Address: task.Address, Target: states[task.Address]})
@@ -52,14 +51,14 @@ func (t *ServiceReport) addCanaryService(ctx context.Context, a *account.Account
 
 // readTargetStates returns the states of a group's targets by address. It returns none if group is
 // empty.
-func readTargetStates(ctx context.Context, a *account.Account, group string) (map[string]string, error) {
+func (t *ServiceReport) readTargetStates(ctx context.Context, a *account.Account, group string) (map[string]string, error) {
 	if group == "" {
 		return nil, nil
 	}
-	targets, err := alb.ReadHealth(ctx, a.ELB(), group)
+	targets, err := t.readHealth(ctx, a, group)
 	states := make(map[string]string, len(targets))
-	for _, t := range targets {
-		states[t.ID] = targetText(t)
+	for _, target := range targets {
+		states[target.ID] = targetText(target)
 	}
 	return states, err
 }

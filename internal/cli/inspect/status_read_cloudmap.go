@@ -41,7 +41,7 @@ func (t *ServiceReport) addNames(ctx context.Context, a *account.Account, live *
 		switch {
 		case err == nil:
 		case sluice.KindOf(err) == sluice.Denied, sluice.KindOf(err) == sluice.NotFound:
-			t.Problem = "cannot read which tasks are registered in Cloud Map: " + err.Error()
+			t.addProblem("cannot read which tasks are registered in Cloud Map: " + err.Error())
 		default:
 			return err
 		}

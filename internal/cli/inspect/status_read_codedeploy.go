@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -129,7 +128,7 @@ func (t *ServiceReport) addSetTargets(ctx context.Context, a *account.Account) e
 		}
 	}
 	for _, group := range groups {
-		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
+		targets, err := t.readHealth(ctx, a, group)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
@@ -67,7 +66,7 @@ func (t *ServiceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 	}
 	rec, err := hand.Record(ctx, arn)
 	if err != nil && ecs.IsUnsupported(err) {
-		t.Problem = "cannot read the service deployment: " + err.Error()
+		t.addProblem("cannot read the service deployment: " + err.Error())
 		return nil
 	}
 	if err != nil || rec.ARN == "" {
@@ -125,7 +124,7 @@ func (t *ServiceReport) addGroupTargets(ctx context.Context, a *account.Account,
 		if slices.Contains(groups[:i], group) {
 			continue
 		}
-		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
+		targets, err := t.readHealth(ctx, a, group)
 		if err != nil {
 			return err
 		}

@@ -72,13 +72,13 @@ func findMissing(ctx context.Context, api *awselb.Client, groups []string, err e
 	if len(absent) == 0 {
 		return fmt.Errorf("look up target groups: %w", sluice.Inner(err))
 	}
-	others := otherGroups(ctx, api, groups)
+	others, why := otherGroups(ctx, api, groups), "it does not exist in Region "+api.Options().Region
 	if names := slices.Collect(maps.Keys(others)); len(names) > 0 {
-		err = fmt.Errorf("%w; Region %s has %s", sluice.Inner(err), api.Options().Region, definition.ListNames(names))
+		why += ", which has " + definition.ListNames(names)
 	}
 	var all []error
 	for _, arn := range absent {
-		all = append(all, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound, Err: err,
+		all = append(all, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound, Err: errors.New(why),
 			Next: missingAdvice(arn, others, like)})
 	}
 	return errors.Join(all...)
