@@ -34,8 +34,7 @@ func (g gate) adviceFor(r request, f fault) string {
 	case strings.Contains(f.err.Error(), "does not have an associated load balancer"):
 		return "add a listener or a rule that forwards to that target group"
 	case strings.Contains(f.err.Error(), "new ARN and resource ID format must be enabled"):
-		return "enable long ARNs, without which AWS tags no service: aws ecs put-account-setting-default --name " +
-			"serviceLongArnFormat --value enabled"
+		return "enable serviceLongArnFormat in the account settings of ECS, without which AWS tags no service"
 	}
 	switch f.errorKind() {
 	case sluice.NotFound:

@@ -263,8 +263,8 @@ func TestARefusedTagIsNamed(t *testing.T) {
 		{"InvalidParameterException", "The tag policy does not allow it.", "allow the tag sluice:deployment in the account's tag " +
 			"policies, or remove unused tags (AWS allows 50): aws ecs list-tags-for-resource --resource-arn " + arn},
 		{"InvalidParameterException", "The new ARN and resource ID format must be enabled to add tags to the service. Opt in to " +
-			"the new format and try again.", "enable long ARNs, without which AWS tags no service: aws ecs " +
-			"put-account-setting-default --name serviceLongArnFormat --value enabled"},
+			"the new format and try again.", "enable serviceLongArnFormat in the account settings of ECS, " +
+			"without which AWS tags no service"},
 	} {
 		w := &wire{answer: func(op string, _ int, _ *http.Request) (*http.Response, error) {
 			return bad(op, 400, c.code, c.text), nil

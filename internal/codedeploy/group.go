@@ -13,6 +13,7 @@ import (
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // Client is the client for CodeDeploy in one account and Region.
@@ -165,17 +166,23 @@ func (h Client) ReadGroup(ctx context.Context, g Group, cluster, service string)
 	all, err := h.readGroups(ctx, g.Application, []string{g.Name})
 	var missing *cdtypes.ApplicationDoesNotExistException
 	if errors.As(err, &missing) {
-		return GroupSettings{}, &sluice.Error{Op: "find deployment group " + g.String(), Kind: sluice.NotFound,
-			Err:  errors.New("CodeDeploy has no such application in this account and Region"),
-			Next: "check codedeploy.applicationName, and the Region; sluice creates no applications"}
+		names, _ := h.listApplications(ctx) // a denial only leaves the names out
+		return GroupSettings{}, missingName("find CodeDeploy's application", g.Application, g.Application, "applicationName",
+			"CodeDeploy has no such application in this account and Region", names,
+			"check codedeploy.applicationName, and the Region; sluice creates no applications")
 	}
 	if err != nil {
 		return GroupSettings{}, fmt.Errorf("find deployment group %s: %w", g, sluice.Inner(err))
 	}
 	if len(all) == 0 {
-		return GroupSettings{}, &sluice.Error{Op: "find deployment group " + g.String(), Kind: sluice.NotFound,
-			Err:  errors.New("the application has no such deployment group of an ECS service"),
-			Next: "check codedeploy.deploymentGroupName; sluice creates no deployment groups"}
+		var names []string
+		groups, _ := h.listGroups(ctx, g.Application) // a denial only leaves the names out
+		for _, s := range groups {
+			names = append(names, s.Name)
+		}
+		return GroupSettings{}, missingName("find deployment group", g.String(), g.Name, "deploymentGroupName",
+			"the application has no such deployment group of an ECS service", names,
+			"check codedeploy.deploymentGroupName; sluice creates no deployment groups")
 	}
 	if have := all[0]; have.ownerKey() != serviceKey(cluster, service) {
 		return GroupSettings{}, &sluice.Error{Op: "use deployment group " + g.String(),
@@ -184,6 +191,18 @@ func (h Client) ReadGroup(ctx context.Context, g Group, cluster, service string)
 			Next:     "name the deployment group of this service, or omit codedeploy: sluice then finds the group"}
 	}
 	return all[0], nil
+}
+
+// missingName returns the error of a name of the file that does not exist. It names those that do, and the one that was
+// probably meant.
+func missingName(op, resource, name, key, why string, names []string, next string) error {
+	if len(names) > 0 {
+		why += "; there is " + definition.ListNames(names)
+	}
+	if near := definition.Nearest(name, names); near != "" {
+		next = "correct codedeploy." + key + ": " + near + " exists"
+	}
+	return &sluice.Error{Op: op, Resource: resource, Kind: sluice.NotFound, Err: errors.New(why), Next: next}
 }
 
 // batchGroups is the maximum number of names per call of BatchGetDeploymentGroups and

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -26,9 +27,21 @@ func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile
 	want := codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}
 	s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, want, clusterOf(app),
 		*app.Service.Input.ServiceName, codedeploy.Creators(live.TaskSets))
-	if live.DeployerErr = err; err == nil {
+	if live.DeployerErr = locateGroup(app, want, err); err == nil {
 		live.Deployer = planDeployer(s)
 	}
+}
+
+// locateGroup adds to the error of a deployment group the line that names it, or its application.
+func locateGroup(app *appfile.Application, want codedeploy.Group, err error) error {
+	var about *sluice.Error
+	if err == nil || !errors.As(err, &about) || sluice.KindOf(err) == sluice.Denied {
+		return err
+	}
+	if want.Name == "" || about.Resource == want.Application {
+		return appfile.LocateAt(app.PlaceOfText(want.Application, "applicationName"), err)
+	}
+	return appfile.LocateAt(app.PlaceOfText(want.Name, "deploymentGroupName"), err)
 }
 
 // readAccountID returns the account ID. A service that CodeDeploy deploys has it in its ARN: it is

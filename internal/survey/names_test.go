@@ -165,7 +165,7 @@ func TestMissingTargetGroupIsNamed(t *testing.T) {
 			b.wantError(name, err, want...)
 		}
 		other := strings.Replace(right, "web-canary", "something", 1)
-		plans("one of another name", other, primary, "look up target group ("+other+")", "Region us-east-1 has web-canary",
+		plans("one of another name", other, primary, "look up target group ("+other+")", "it does not exist in Region us-east-1, which has web-canary",
 			"aws elbv2 create-target-group --name something --protocol HTTP --port 80 --target-type ip --vpc-id vpc-",
 			"--health-check-path /")
 		for name, wrong := range map[string]string{

@@ -220,6 +220,21 @@ func TestWhatAStrategyNamesMustExist(t *testing.T) {
 	})
 }
 
+// A misspelt application or deployment group of CodeDeploy is told at its line, with the one that exists.
+func TestAMisspeltDeploymentGroupIsToldAtItsLine(t *testing.T) {
+	for edit, want := range map[string][]string{
+		"sluice.yaml: applicationName: web => applicationName: wbe": {"sluice.yaml:8: find CodeDeploy's application (wbe): ",
+			"; there is web", "next: correct codedeploy.applicationName: web exists"},
+		"sluice.yaml: deploymentGroupName: web => deploymentGroupName: wbe": {"sluice.yaml:9: find deployment group (web/wbe): ",
+			"; there is web", "next: correct codedeploy.deploymentGroupName: web exists"},
+	} {
+		onExample(t, "codedeploy", "sluice.yaml", func(b *bench) {
+			b.app = b.edited("codedeploy", edit)
+			b.wantError(edit, b.read().DeployerErr, want...)
+		})
+	}
+}
+
 // A cluster that does not exist may be in another account: the credentials of that account are what lacks.
 func TestTheClusterOfAnotherAccountIsNotCreated(t *testing.T) {
 	for example, want := range map[string]string{"rolling": "taskdef.yaml:8: ", "codedeploy": "servicedef.yaml:8: "} {
