@@ -233,7 +233,7 @@ var recordedVerdicts = []struct {
 // TestNoVerdictOfARollingDeploymentIsLater compares with the recorded times, for good and bad
 // versions, with ECS's rollback and without. Polls fall on other fractions of a second than those
 // that were recorded: one verdict may be 2 s later or earlier, the mean 0.4 s. Once ECS has restored the former version
-// for callers, polls are 5 s apart: one verdict may be 5 s later, the mean 2 s.
+// for callers, polls are 4 s apart: one verdict may be 5 s later, the mean 2 s.
 func TestNoVerdictOfARollingDeploymentIsLater(t *testing.T) {
 	for _, was := range recordedVerdicts {
 		later, n, one, inTheMean := 0.0, rollingSeeds(), 2.0, 0.4
@@ -267,11 +267,11 @@ var failingCalls = []struct {
 	noBreaker      bool
 	most           int
 }{
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 35},
-	{"rolling", "sim/web:v2-never-healthy", false, 40},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 36},
+	{"rolling", "sim/web:v2-never-healthy", false, 41},
 	{"rolling", "sim/web:v2-noboot", false, 32},
 	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 46},
-	{"rolling", "sim/web:v2-never-healthy", true, 50},
+	{"rolling", "sim/web:v2-never-healthy", true, 51},
 	{"rolling", "sim/web:v2-noboot", true, 41},
 	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 113},
 	{"canary", "sim/web:v2-noboot", false, 103},

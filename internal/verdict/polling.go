@@ -110,9 +110,7 @@ func fingerprintOf(s *Service, rec *Record) string {
 const (
 	busyInterval = time.Second     // shortly after a change, and near an end
 	calmInterval = 2 * time.Second // without changes: one read per two seconds and ten services
-	// idleInterval applies after a long time without changes, while ECS shifts requests or bakes, and when a rollback only
-	// waits until the last failed task is removed: callers have the former version already.
-	idleInterval = 5 * time.Second
+	idleInterval = 5 * time.Second // after a long time without changes, and while ECS shifts requests or bakes
 	busyFor      = 10 * time.Second
 	calmFor      = 10 * time.Minute
 	decisionWait = 10 * time.Second
@@ -131,6 +129,9 @@ const (
 	// while the tasks of the rollback start and stop. No verdict is nearer than the time that a stopping task takes to
 	// be removed.
 	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
+	// restoredInterval applies when a rollback only waits until the last failed task is removed: callers have the former
+	// version already.
+	restoredInterval = 4 * time.Second
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -157,7 +158,7 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	case r.isRestoring(s):
 		wait = restoringInterval
 	case r.isRollback(s):
-		wait = idleInterval
+		wait = restoredInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):
