@@ -197,7 +197,7 @@ func TestPlanPreview(t *testing.T) {
 	abroad := source{service: strings.Replace(serviceFile, "cluster: prod",
 		"cluster: arn:aws:ecs:eu-west-1:123456789012:cluster/prod", 1)}.write(t)
 	if text := string(ask(nil, abroad).GetDetails()); !strings.Contains(text,
-		"next: choose a deploy target in eu-west-1, or correct the ARN in app.pipecd.yaml") {
+		"next: choose a deploy target in eu-west-1, or correct the ARN at servicedef.yaml:1") {
 		t.Errorf("a cluster in another Region:\n%s", text)
 	}
 	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()),

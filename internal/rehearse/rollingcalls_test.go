@@ -233,12 +233,12 @@ var recordedVerdicts = []struct {
 // TestNoVerdictOfARollingDeploymentIsLater compares with the recorded times, for good and bad
 // versions, with ECS's rollback and without. Polls fall on other fractions of a second than those
 // that were recorded: one verdict may be 2 s later or earlier, the mean 0.4 s. Once ECS has restored the former version
-// for callers, polls are 4 s apart: one verdict may be 5 s later, the mean 2 s.
+// for callers, polls are 4 s apart: one verdict may be 5 s later, the mean 2.5 s.
 func TestNoVerdictOfARollingDeploymentIsLater(t *testing.T) {
 	for _, was := range recordedVerdicts {
 		later, n, one, inTheMean := 0.0, rollingSeeds(), 2.0, 0.4
 		if was.outcome == sluice.RolledBack && !was.noBreaker {
-			one, inTheMean = 5, 2
+			one, inTheMean = 5, 2.5
 		}
 		for i := range n {
 			r := release{image: was.image, seed: uint64(i + 1), noBreaker: was.noBreaker}

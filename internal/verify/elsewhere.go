@@ -48,8 +48,8 @@ type elsewhere struct {
 	moveCalls string // the next step if no ARN is of the wanted one
 }
 
-// check returns one error for all ARNs of the files that are elsewhere. If no ARN is where the calls are, the calls are
-// probably mistaken; otherwise these ARNs are.
+// check returns one error for all ARNs of the files that are elsewhere. The calls may be mistaken if no ARN is where they
+// are, or if the cluster is not; otherwise only these ARNs can be.
 func (e elsewhere) check(app *appfile.Application, arns []string) error {
 	var others, places, found []string // found are the other Regions
 	isAll := true
@@ -70,7 +70,7 @@ func (e elsewhere) check(app *appfile.Application, arns []string) error {
 	}
 	err := &sluice.Error{Op: "check the ARNs", Resource: others[0], Err: fmt.Errorf(e.text, found[0], e.want)}
 	err.Next = "correct " + theseARNs(len(others), places)
-	if isAll && len(slices.Compact(found)) == 1 {
+	if (isAll || others[0] == app.Cluster) && len(slices.Compact(found)) == 1 {
 		err.Next = fmt.Sprintf(e.moveCalls, found[0]) + ", or " + err.Next
 	}
 	if len(places) > 1 {
