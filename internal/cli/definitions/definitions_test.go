@@ -28,6 +28,7 @@ func TestChosenRevisions(t *testing.T) {
 		{deregisterFlags{keeps: 6}, ""},
 		{deregisterFlags{keeps: 1 << 40}, ""},
 		{deregisterFlags{revision: "3"}, "web:3"},
+		{deregisterFlags{revision: "web:3"}, "web:3"},
 		{deregisterFlags{revision: "latest"}, "web:9"},
 		{deregisterFlags{revision: "5"}, "deregister (web:5): it is used by tasks in test"},
 		{deregisterFlags{revision: "12"}, "deregister (web:12): there is no such ACTIVE revision"},

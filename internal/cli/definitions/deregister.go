@@ -142,11 +142,10 @@ func (o deregisterFlags) choose(f *family, all []ecs.Revision, users map[string]
 
 // chooseOne returns the revision that the flag names.
 func (o deregisterFlags) chooseOne(f *family, all []ecs.Revision, users map[string][]string) ([]ecs.Revision, error) {
-	i := slices.IndexFunc(all, func(rev ecs.Revision) bool {
-		return o.revision == "latest" || rev.Name == f.Name+":"+o.revision
-	})
+	name := f.Name + ":" + strings.TrimPrefix(o.revision, f.Name+":")
+	i := slices.IndexFunc(all, func(rev ecs.Revision) bool { return o.revision == "latest" || rev.Name == name })
 	if i < 0 {
-		return nil, &sluice.Error{Op: "deregister", Resource: f.Name + ":" + o.revision, Kind: sluice.NotFound,
+		return nil, &sluice.Error{Op: "deregister", Resource: name, Kind: sluice.NotFound,
 			Err: errors.New("there is no such ACTIVE revision"), Next: "run sluice revisions to list the revisions"}
 	}
 	if by := users[all[i].Name]; len(by) > 0 {

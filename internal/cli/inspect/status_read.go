@@ -69,6 +69,7 @@ type ServiceReport struct {
 	Running    int             `json:"running"`
 	Pending    int             `json:"pending"`
 	Claim      string          `json:"claim,omitempty"`
+	HasExpired bool            `json:"claimExpired,omitempty"`
 	Scaling    []scalingReport `json:"autoScaling,omitempty"`
 	Rules      []ruleReport    `json:"rules,omitempty"`
 	Callers    *callersReport  `json:"callers,omitempty"` // nil: no target group, or the load balancer may not be read
@@ -148,6 +149,9 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 		return t, survey.NameMissing(ctx, hand, err)
 	}
 	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.ClaimValue()
+	if k, err := plan.ParseClaim(t.Claim); err == nil {
+		t.HasExpired = k.Until.Before(c.Now())
+	}
 	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
 	if err := t.addScaling(ctx, a, s, live); err != nil {
 		return t, err

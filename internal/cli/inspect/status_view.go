@@ -75,7 +75,10 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	d := t.Deployment
 	if d == nil {
-		if t.Claim != "" {
+		switch {
+		case t.HasExpired:
+			fmt.Fprintf(b, "the claim of a deployment of another journal has expired: %s\n", plan.ClaimText(t.Claim))
+		case t.Claim != "":
 			fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", plan.ClaimText(t.Claim))
 		}
 		return
