@@ -14,6 +14,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
@@ -178,4 +179,39 @@ func TestMissingTargetGroupIsNamed(t *testing.T) {
 		plans("both", other, absent, "look up target group ("+absent+")", "look up target group ("+other+")",
 			"next: correct its ARN")
 	})
+}
+
+// The requests of a shift to exchanged target groups would be lost, and the canary would get all requests when it starts.
+func TestExchangedTargetGroupsAreRefused(t *testing.T) {
+	for _, example := range []struct{ name, want string }{
+		{"canary", "the tasks that serve are not in the primary target group, web-canary, but in web-primary, which the file " +
+			"names as the canary's"},
+		{"beside-rolling", "the tasks that serve are not in the primary target group, web-canary, but in web, which the file " +
+			"names as the canary's"},
+	} {
+		onExample(t, example.name, "sluice.yaml", func(b *bench) {
+			ctx := context.Background()
+			_, err := b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String("arn:aws:elasticloadbalancing:" +
+				"us-east-1:123456789012:listener/app/web/0123456789abcdef/0123456789abcdef"), DefaultActions: []elbtypes.Action{
+				{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
+					{TargetGroupArn: aws.String(b.app.Primary.ARN), Weight: aws.Int32(100)},
+					{TargetGroupArn: aws.String(b.app.Canary.ARN), Weight: aws.Int32(0)}}}}}})
+			check(t, err)
+			check(t, b.clock.Sleep(ctx, time.Minute))
+			b.app.Primary.ARN, b.app.Canary.ARN = b.app.Canary.ARN, b.app.Primary.ARN
+			_, err = b.planned()
+			b.wantError(example.name, err, example.want, "next: correct input.targetGroups: exchange the ARNs of the primary and the canary")
+			for i, stage := range b.app.Pipeline { // no share for the former primary
+				if _, shifts := stage.With.(appfile.TrafficRouting); shifts {
+					b.app.Pipeline[i].With = appfile.TrafficRouting{Weights: sluice.CanaryShare(100)}
+				}
+			}
+			_, err = b.planned()
+			b.wantError(example.name+" with a full shift", err, example.want)
+			b.app.Primary.ARN, b.app.Canary.ARN = b.app.Canary.ARN, b.app.Primary.ARN
+			if _, err := b.planned(); err != nil {
+				b.Errorf("%s: the groups as they are: %v", example.name, err)
+			}
+		})
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -117,15 +119,59 @@ func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
 			Next: next}
 	}
 	switch {
+	case len(live.Service.LoadBalancers) == 0:
+		return problem(app.Primary.ARN, "add loadBalancers with the primary target group to the service definition",
+			"the tasks of the service are in no target group")
 	case !usesTargetGroup(live, app.Primary.ARN):
-		return problem(app.Primary.ARN,
-			"name the target group of the service under input.targetGroups.primary.targetGroupArn",
-			"the tasks of the service are not in the primary target group")
+		return errPrimaryElsewhere(app, aws.ToString(live.Service.LoadBalancers[0].TargetGroupArn))
 	case app.Canary != nil && usesTargetGroup(live, app.Canary.ARN):
 		return problem(app.Canary.ARN, "create a target group for the canary",
 			"the tasks of the service are in the canary target group")
 	}
 	return nil
+}
+
+// refusePrimaryElsewhere rejects a pipeline of task sets that gives a share to the primary target group before the primary
+// is rolled out, while the tasks that serve are in another group: the requests would be lost. If that is the canary's
+// group, the canary would get requests before it is tested.
+func refusePrimaryElsewhere(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
+	i := slices.IndexFunc(live.TaskSets, func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
+	if i < 0 || app.Primary == nil {
+		return nil
+	}
+	serving := live.TaskSets[i].TargetGroup
+	isCanarys := app.Canary != nil && app.Canary.ARN == serving
+	if serving == "" || serving == app.Primary.ARN || !usesFormerPrimary(p, isCanarys) {
+		return nil
+	}
+	return errPrimaryElsewhere(app, serving)
+}
+
+// usesFormerPrimary reports whether a stage before the new primary shifts requests to the former one, or starts a canary in
+// its group.
+func usesFormerPrimary(p *plan.Plan, isCanarys bool) bool {
+	for _, s := range p.Stages {
+		switch {
+		case s.ReplacesPrimary():
+			return false
+		case isCanarys && s.StartsCanary(), s.ShiftsTraffic() && s.Weights != nil && s.Weights.Primary() > 0:
+			return true
+		}
+	}
+	return false
+}
+
+// errPrimaryElsewhere is the error of a file whose primary target group is not the one of the tasks that serve.
+func errPrimaryElsewhere(app *appfile.Application, serving string) error {
+	named, is := sluice.TargetGroupName(app.Primary.ARN), sluice.TargetGroupName(serving)
+	err := &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
+		Err:  fmt.Errorf("the tasks that serve are not in the primary target group, %s, but in %s", named, is),
+		Next: "name that group under input.targetGroups.primary.targetGroupArn"}
+	if app.Canary != nil && app.Canary.ARN == serving {
+		err.Err = fmt.Errorf("%w, which the file names as the canary's", err.Err)
+		err.Next = "correct input.targetGroups: exchange the ARNs of the primary and the canary"
+	}
+	return err
 }
 
 // refuseWithoutGroup rejects a stage that needs a canary target group if there is none.

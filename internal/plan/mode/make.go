@@ -84,6 +84,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseUnhealthyRoute(p, app, live); err != nil {
 		return nil, err
 	}
+	if err := refusePrimaryElsewhere(p, app, live); err != nil {
+		return nil, err
+	}
 	if err := planScaling(p, app.Scaling.With(o.Scaling), live); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -182,4 +183,17 @@ func TestPromotedAndTakenBackBeforeThePromotion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Weight goes only to the group in which the tasks are, although the plan names another one.
+func TestAShiftIsToTheGroupOfTheTasks(t *testing.T) {
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
+		p.Primary.ARN, p.Canary.ARN = p.Canary.ARN, p.Primary.ARN
+		ctx := context.Background()
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "would be lost: the tasks are in ", "PRIMARY sim/web:v1 100% 4 running; primary 100 canary 0")
+		b.ExpectNoneLost()
+	})
 }

@@ -11,18 +11,30 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
-// AwaitServing waits until all tasks of the variant, at least one, are healthy.
+// AwaitServing waits until all tasks of the variant, at least one, are healthy. They must be in the target group that gets
+// the requests.
 func AwaitServing(ctx context.Context, s *step.Step, v sluice.Variant) error {
 	m, err := s.Hosting.FindVariant(ctx, v)
 	if err != nil {
 		return err
 	}
 	if m != nil {
+		if to := s.Access.AttachmentOf(v).TargetGroup; to != "" && m.TargetGroup != "" && m.TargetGroup != to {
+			return errOtherGroup(m, to)
+		}
 		return AwaitHealthy(ctx, s, *m, 1)
 	}
 	return &sluice.Error{Op: "send requests to the " + string(v), Resource: s.Client.Resource(), Kind: sluice.Conflict,
 		Err:  fmt.Errorf("the service has no %s %s: the requests would be lost", v, s.Hosting.KindName()),
 		Next: "roll the " + string(v) + " out before requests are sent to it"}
+}
+
+// errOtherGroup is the error of a shift to a group in which the tasks are not.
+func errOtherGroup(m *step.Member, to string) error {
+	return &sluice.Error{Op: "send requests to the " + string(m.Variant), Resource: m.ResourceName(), Kind: sluice.Conflict,
+		Err: fmt.Errorf("the requests of target group %s would be lost: the tasks are in %s", sluice.TargetGroupName(to),
+			sluice.TargetGroupName(m.TargetGroup)),
+		Next: "name the target group in which the tasks are as that of the " + string(m.Variant)}
 }
 
 // AwaitHealthy returns when every desired task of the member, and at least minimum tasks, run and
