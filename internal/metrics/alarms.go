@@ -29,6 +29,9 @@ type Alarm struct {
 // IsFiring reports whether the alarm is in state ALARM.
 func (a Alarm) IsFiring() bool { return a.State == string(cwtypes.StateValueAlarm) }
 
+// HasData reports whether CloudWatch has judged the alarm's metric. Without data, its state says nothing about callers.
+func (a Alarm) HasData() bool { return a.State != string(cwtypes.StateValueInsufficientData) }
+
 // ReadAlarms returns the alarms with these names, in their order. It is an error if one does not
 // exist: an alarm that was deleted protects nothing.
 func ReadAlarms(ctx context.Context, api *awscw.Client, names []string) ([]Alarm, error) {

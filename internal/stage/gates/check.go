@@ -2,6 +2,7 @@ package gates
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -73,5 +74,9 @@ func (r alarmReader) read(ctx context.Context, _ times) analysis.Look {
 	if err != nil {
 		return unanswered(err)
 	}
-	return lookOf(!all[0].IsFiring(), fmt.Sprintf("alarm %s is in state %s: %s", r.name, all[0].State, all[0].Reason), nil)
+	state := fmt.Sprintf("alarm %s is in state %s: %s", r.name, all[0].State, all[0].Reason)
+	if !all[0].HasData() {
+		return unanswered(errors.New(state))
+	}
+	return lookOf(!all[0].IsFiring(), state, nil)
 }

@@ -10,6 +10,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -265,6 +269,22 @@ func TestReadingsOfAWSAreSentOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An alarm without data has judged nothing: its gate does not pass, unless missing data is good for the alarm.
+func TestAnAlarmWithoutDataIsNoValue(t *testing.T) {
+	for missing, want := range map[string]sluice.Outcome{"missing": sluice.RolledBack, "notBreaching": sluice.Succeeded} {
+		stagetest.RunPlain(t, func(b *stagetest.Bench) {
+			stagetest.Got(awscw.NewFromConfig(b.Sim.Config()).PutMetricAlarm(context.Background(), &awscw.PutMetricAlarmInput{
+				AlarmName: aws.String("slow"), Namespace: aws.String("Shop"), MetricName: aws.String("Slow"),
+				Statistic: cwtypes.StatisticSum, Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1),
+				ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, TreatMissingData: aws.String(missing)}))(b)
+			end := deploy(b, "sim/web:v2", judged("{name: WAIT, with: {duration: 4m, gates: [{alarm: slow, onUndecided: fail}]}}"))
+			if end.Outcome != want || want == sluice.RolledBack && !strings.Contains(end.Cause, "no values in 4 readings") {
+				b.Errorf("missing data is %s: %s: %s, want %s\n%s", missing, end.Outcome, end.Cause, want, b.EventLog())
+			}
+		})
+	}
 }
 
 // A gate whose first reading is due as the stage ends is read before it is judged.
