@@ -100,8 +100,8 @@ func refuseController(app *appfile.Application, live plan.AWSState) error {
 	next := fmt.Sprintf("switch it in place while no deployment runs: aws ecs update-service --cluster %s --service %s "+
 		"--deployment-controller type=%s", cluster, service, want)
 	switch {
-	case want == plan.ControllerECS && have == plan.ControllerExternal:
-		next = "set `deploymentController: {type: EXTERNAL}` in the service definition, or " + next
+	case want == plan.ControllerECS:
+		next = fmt.Sprintf("set `deploymentController: {type: %s}` in the service definition, or ", have) + next
 	case want == plan.ControllerCodeDeploy:
 		next = fmt.Sprintf("set `deploymentController: {type: %s}` in the service definition: AWS switches no service to "+
 			"CODE_DEPLOY, so only a new service can have it", have)
