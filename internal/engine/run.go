@@ -118,12 +118,17 @@ func (r *run) nextStep(ctx context.Context) (plan.Step, error) {
 	if err != nil {
 		return plan.Step{}, err
 	}
+	commands, err := r.readCommands(ctx)
+	if err != nil {
+		return plan.Step{}, err
+	}
+	asked, err := r.gatesAsked(ctx, commands)
 	var results []plan.Result
 	for _, s := range stages {
 		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began,
-			Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index), Gates: r.bake.gatesOf(s.Index)})
+			Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index), Gates: r.bake.gatesOf(s.Index),
+			Asked: asked[s.Index]})
 	}
-	commands, err := r.readCommands(ctx)
 	return plan.Next(r.plan, results, commands, r.Clock.Now()), err
 }
 

@@ -31,6 +31,9 @@ func (p *Plan) EndsGates(index int) bool {
 	return len(p.Gates) > 0 && index == last
 }
 
+// MayAsk reports whether the stage asks a person if its gates have no verdict at its end.
+func (p *Plan) MayAsk(index int) bool { return len(p.Stages[index].Gates) > 0 || p.EndsGates(index) }
+
 // HasEarlierGates reports whether a gate compares with an earlier deployment.
 func (p *Plan) HasEarlierGates() bool { return slices.ContainsFunc(p.Stages, Stage.HasEarlierGates) }
 

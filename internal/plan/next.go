@@ -30,6 +30,8 @@ type Result struct {
 	Trouble string
 	// Gates is the verdict of the gates of a waiting stage. Nil: this process has not read them yet.
 	Gates *GateStatus
+	// Asked is when the stage asked a person about its gates last. Zero: it has not.
+	Asked time.Time
 }
 
 // GateStatus is the verdict of all gates of a stage. A bad gate is a failure of the stage instead.
@@ -179,19 +181,19 @@ func nextOfWait(p *Plan, s Stage, r Result, commands []Command, now time.Time) (
 		return Step{Do: WaitUntil, Index: s.Index, Until: until}, true
 	case r.Trouble != "":
 		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble}, true
-	case (len(s.Gates) > 0 || p.EndsGates(s.Index)) && !isGood && (r.Gates == nil || !r.Gates.AtEnd):
+	case p.MayAsk(s.Index) && !isGood && (r.Gates == nil || !r.Gates.AtEnd):
 		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck)}, true
-	case r.Gates != nil && r.Gates.Undecided != "" && !isApprovedAfter(s, commands, until):
+	case r.Gates != nil && r.Gates.Undecided != "" && !r.isApproved(commands):
 		return Step{Do: AwaitApproval, Index: s.Index, Missing: 1, Undecided: r.Gates.Undecided}, true
 	}
 	return Step{}, false
 }
 
-// isApprovedAfter reports whether a person approved the stage at that time or later. An earlier
+// isApproved reports whether a person approved the stage after it had asked about its gates. An earlier
 // approval was given without knowing that the gates are undecided.
-func isApprovedAfter(s Stage, commands []Command, at time.Time) bool {
-	return slices.ContainsFunc(commands, func(c Command) bool {
-		return c.Kind == Approve && c.Stage == s.Index && !c.At.Before(at)
+func (r Result) isApproved(commands []Command) bool {
+	return !r.Asked.IsZero() && slices.ContainsFunc(commands, func(c Command) bool {
+		return c.Kind == Approve && c.Stage == r.Index && !c.At.Before(r.Asked)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -58,11 +59,11 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 			return err
 		}
 	}
-	c, _, err := p.OpenClock()
+	runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
 	if err != nil {
 		return err
 	}
-	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, c.Now())
+	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, runs != "")
 	if err != nil {
 		return err
 	}
@@ -73,13 +74,14 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 		Stage: strconv.Itoa(s.Index), By: by}); err != nil {
 		return err
 	}
-	return p.printApproved(ctx, j, d, s, by, max(1, s.Approvals)-len(yes)-1)
+	p.printApproved(d, s, by, max(1, s.Approvals)-len(yes)-1, runs != "")
+	return nil
 }
 
 // findApprovableStage returns the stage to approve and the names of those who have approved
-// it already. A number of 0 means the first stage that waits for approval.
+// it already. A number of 0 means the first stage that waits for approval. runs: a process runs the deployment.
 func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan,
-	number int, now time.Time) (plan.Stage, []string, error) {
+	number int, runs bool) (plan.Stage, []string, error) {
 	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
 		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...),
 			Next: next}
@@ -99,10 +101,14 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 	if err != nil {
 		return plan.Stage{}, nil, err
 	}
+	asked, err := engine.GatesAsked(ctx, j, d.ID)
+	if err != nil {
+		return plan.Stage{}, nil, err
+	}
 	early := 0 // the first stage that waits for approval later
 	for _, s := range pl.Stages {
 		row := rows[s.Index]
-		if s.Approvals == 0 && len(s.Gates) == 0 || row.Status == journal.StageDone || number > 0 && s.Index != number-1 {
+		if s.Approvals == 0 && !pl.MayAsk(s.Index) || row.Status == journal.StageDone || number > 0 && s.Index != number-1 {
 			continue
 		}
 		if row.Began.IsZero() { // nobody has seen yet what the approval is about
@@ -111,17 +117,21 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 			}
 			continue
 		}
-		if end := row.Began.Add(s.Duration); s.Approvals == 0 && now.Before(end) {
-			return fail("wait for the verdict, or run sluice rollback", "stage %d judges its gates until %s; it asks only if one "+
-				"has no verdict then", s.Index+1, end.UTC().Format("15:04:05 UTC"))
+		switch since, asks := asked[s.Index]; {
+		case s.Approvals > 0 || asks:
+			return s, approverNames(commands, s, since), nil
+		case runs:
+			return fail("wait for the verdict, or run sluice rollback", "stage %d %s judges its gates until %s; it asks "+
+				"only if one has no verdict then", s.Index+1, s.Name, row.Began.Add(s.Duration).UTC().Format("15:04:05 UTC"))
 		}
-		return s, approverNames(commands, s), nil
+		return fail("run sluice resume "+d.ID+", which judges the gates", "stage %d %s has not asked: no process has "+
+			"judged its gates to the end", s.Index+1, s.Name)
 	}
 	if early > 0 {
 		return fail("run sluice status to see what runs, and approve when the stage waits", "stage %d does not wait yet", early)
 	}
 	if number > 0 {
-		if s, _, err := findApprovableStage(ctx, j, d, pl, 0, now); err == nil {
+		if s, _, err := findApprovableStage(ctx, j, d, pl, 0, runs); err == nil {
 			return fail(fmt.Sprintf("give --stage %d: that one waits", s.Index+1), "stage %d does not wait for approval", number)
 		}
 		return fail("run sluice status to list the stages", "stage %d does not wait for approval", number)
@@ -129,10 +139,11 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 	return fail("run sluice status to list the stages", "no stage waits for approval")
 }
 
-func approverNames(commands []journal.Command, s plan.Stage) []string {
+// approverNames returns who approved the stage since a time.
+func approverNames(commands []journal.Command, s plan.Stage, since time.Time) []string {
 	var all []string
 	for _, c := range commands {
-		if c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !slices.Contains(all, c.By) {
+		if c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !c.At.Before(since) && !slices.Contains(all, c.By) {
 			all = append(all, c.By)
 		}
 	}
@@ -154,16 +165,13 @@ func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string)
 	return nil
 }
 
-func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string,
-	missing int) error {
-	text := fmt.Sprintf("approved: stage %d of %s by %s", s.Index+1, d.ID, by)
+func (p *program) printApproved(d journal.Deployment, s plan.Stage, by string, missing int, runs bool) {
+	text := fmt.Sprintf("approved: stage %d %s of %s by %s", s.Index+1, s.Name, d.ID, by)
 	if missing > 0 {
 		text += "; needs " + sluice.Plural(missing, "more approval")
 	}
 	p.PrintResult(text)
-	runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
-	if err == nil && runs == "" && missing <= 0 {
+	if !runs && missing <= 0 {
 		p.PrintNext("run sluice resume " + d.ID + " to continue; no process runs the deployment")
 	}
-	return err
 }

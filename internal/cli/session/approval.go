@@ -2,12 +2,14 @@ package session
 
 import (
 	"context"
+	"errors"
 
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// AwaitedApproval returns the stage whose approval a deployment waits for.
+// AwaitedApproval returns the stage whose approval a deployment waits for, or whose gates a person must decide.
 func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (s plan.Stage, waits bool,
 	err error) {
 	if d.State != journal.Waiting {
@@ -24,7 +26,8 @@ func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployme
 	}
 	for _, s := range pl.Stages {
 		if !done[s.Index] {
-			return s, s.Approvals > 0, err
+			asked, askedErr := engine.GatesAsked(ctx, j, d.ID)
+			return s, s.Approvals > 0 || !asked[s.Index].IsZero(), errors.Join(err, askedErr)
 		}
 	}
 	return plan.Stage{}, false, err

@@ -116,6 +116,41 @@ func TestUndecidedGateAsks(t *testing.T) {
 	})
 }
 
+// An approval that was given while no process had judged the gates passes none of them: the next process judges, and
+// asks.
+func TestApprovalBeforeTheQuestionDoesNotCount(t *testing.T) {
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		id := b.Start(b.Files("sim/web:v2", judged(analysisStage("duration: 5m, "+errorsGate))))
+		approve := func() {
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Approve, 2, "ana"))
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		asked, watch := 0, b.Engine.OnEvent
+		b.Engine.OnEvent = func(e sluice.Envelope) {
+			watch(e)
+			switch ev := e.Open().(type) {
+			case sluice.StageStarted:
+				if ev.Name == "ANALYSIS" {
+					cancel()
+				}
+			case sluice.ApprovalAwaited:
+				asked++
+				approve()
+			}
+		}
+		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.State != journal.Paused {
+			b.Fatalf("the first process left the deployment %s, want it paused in ANALYSIS\n%s", end.State, b.EventLog())
+		}
+		stagetest.Must(b, b.Clock.Sleep(context.Background(), 10*time.Minute))
+		approve()
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if end.Outcome != sluice.Succeeded || asked != 1 {
+			b.Errorf("the second process asked %d times, and the deployment ended as %q; want one question, and a success\n%s",
+				asked, end.Outcome, b.EventLog())
+		}
+	})
+}
+
 // What follows a missing verdict, and what a dry run does.
 func TestReactions(t *testing.T) {
 	for name, c := range map[string]struct {
