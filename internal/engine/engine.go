@@ -48,8 +48,8 @@ type Engine struct {
 
 // Options change how a run behaves.
 type Options struct {
-	// NoWait: Run returns at a WAIT or an approval, or after a rolling deployment
-	// is requested: ECS continues it.
+	// NoWait: Run returns where [plan.Plan.EndsNoWait] says and if gates ask a person, or after a rolling deployment is
+	// requested: ECS continues it.
 	NoWait bool
 	// Until is where Run returns, and AWS continues the deployment: a lifecycle event of CodeDeploy after it has
 	// succeeded, or what [watch.Update.HasReached] names. Empty: it returns nowhere.

@@ -17,7 +17,7 @@ import (
 // pollCommands is the interval at which the engine reads people's commands while it waits.
 const pollCommands = time.Second
 
-// Run runs a deployment until it ends, pauses or, with [Options.NoWait], reaches the first wait. A
+// Run runs a deployment until it ends, pauses or reaches a wait that [Options.NoWait] ends at. A
 // cancelled ctx pauses it at a safe point.
 //
 // The error is about the run, not about the deployment: a deployment that failed and was rolled

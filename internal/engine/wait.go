@@ -27,7 +27,7 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 	if err := r.announceWait(context.WithoutCancel(ctx), s, step, what); err != nil {
 		return false, "", err
 	}
-	if r.opts.NoWait {
+	if r.opts.NoWait && (step.Do == plan.AwaitApproval || r.plan.EndsNoWait(s.Index)) {
 		return false, what, r.returnScalingForWait(ctx)
 	}
 	if err := r.suspendAgain(ctx); err != nil {

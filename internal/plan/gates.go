@@ -34,6 +34,12 @@ func (p *Plan) EndsGates(index int) bool {
 // MayAsk reports whether the stage asks a person if its gates have no verdict at its end.
 func (p *Plan) MayAsk(index int) bool { return len(p.Stages[index].Gates) > 0 || p.EndsGates(index) }
 
+// HasGates reports whether gates judge the canary in the stage: its own, or those of the whole pipeline.
+func (p *Plan) HasGates(index int) bool {
+	own, whole := p.GatesOf(index)
+	return len(own)+len(whole) > 0
+}
+
 // HasEarlierGates reports whether a gate compares with an earlier deployment.
 func (p *Plan) HasEarlierGates() bool { return slices.ContainsFunc(p.Stages, Stage.HasEarlierGates) }
 

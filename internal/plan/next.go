@@ -189,6 +189,14 @@ func nextOfWait(p *Plan, s Stage, r Result, commands []Command, now time.Time) (
 	return Step{}, false
 }
 
+// EndsNoWait reports whether a process that does not wait (--no-wait) ends at a stage that waits. It ends at an approval.
+// It judges gates, because no other process does, and waits if an approval follows, which is where it ends then.
+func (p *Plan) EndsNoWait(index int) bool {
+	s := p.Stages[index]
+	return s.NeedsApproval() ||
+		s.IsWait() && !p.HasGates(index) && !slices.ContainsFunc(p.Stages[index+1:], Stage.NeedsApproval)
+}
+
 // isApproved reports whether a person approved the stage after it had asked about its gates. An earlier
 // approval was given without knowing that the gates are undecided.
 func (r Result) isApproved(commands []Command) bool {

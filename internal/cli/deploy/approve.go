@@ -143,7 +143,8 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 func approverNames(commands []journal.Command, s plan.Stage, since time.Time) []string {
 	var all []string
 	for _, c := range commands {
-		if c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !c.At.Before(since) && !slices.Contains(all, c.By) {
+		counts := c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !c.At.Before(since)
+		if counts && !slices.Contains(all, c.By) {
 			all = append(all, c.By)
 		}
 	}

@@ -49,7 +49,7 @@ const deployExamples = `  sluice deploy examples/canary
   sluice deploy web api worker         concurrently; the worst exit code
   sluice deploy --one-by-one web api   api after web has succeeded
   sluice deploy --dry-run              the plan; nothing is written
-  sluice deploy --no-wait              exit at the first wait or approval
+  sluice deploy --no-wait              exit at the next approval
   sluice deploy --force-new-deployment new tasks of the same revision
   sluice deploy --take-over            end the running deployment, then deploy
   sluice deploy --adopt                clean up after a lost journal, then deploy
@@ -108,7 +108,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 	return c
 }
 
-const noWaitHelp = "exit at the first WAIT or approval (8), or after ECS or CodeDeploy has taken the deployment"
+const noWaitHelp = "exit at the next approval (8), else at a WAIT without gates, or once ECS or CodeDeploy deploys"
 
 // deployOptions are the flags of sluice deploy for each application.
 type deployOptions struct {
@@ -172,7 +172,9 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 // waitsFirst reports whether the process of a deployment with --no-wait ends before the stage that deploys: sluice resume
 // then monitors that stage.
 func waitsFirst(p *plan.Plan) bool {
-	return slices.ContainsFunc(p.Stages[:p.LastDeployingStage().Index], plan.Stage.IsWait)
+	return slices.ContainsFunc(p.Stages[:p.LastDeployingStage().Index], func(s plan.Stage) bool {
+		return p.EndsNoWait(s.Index)
+	})
 }
 
 // removeLeftoversFirst removes the leftovers of a lost deployment in a deployment of its own, if

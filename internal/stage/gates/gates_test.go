@@ -2,6 +2,7 @@ package gates_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,50 @@ func TestApprovalBeforeTheQuestionDoesNotCount(t *testing.T) {
 				asked, end.Outcome, b.EventLog())
 		}
 	})
+}
+
+// A process that does not wait judges gates all the same, also one that resumes. It ends at the next approval, or at a
+// question about gates. If none follows, it ends at a WAIT without gates.
+func TestNoWaitJudgesGates(t *testing.T) {
+	const wait, good, gone = "{name: WAIT, with: {duration: 10m}}", "metrics: [{signal: errors, max: 5%}]", ""
+	gated := "{name: WAIT, with: {duration: 10m, gates: [{signal: errors, max: 5%}]}}"
+	for name, c := range map[string]struct {
+		stages  []string
+		waiting string // for what; empty: the deployment succeeds
+	}{
+		"analysis":                    {[]string{analysisStage("duration: 10m, " + good)}, gone},
+		"a wait with gates":           {[]string{gated}, gone},
+		"analysis, then a wait":       {[]string{analysisStage("duration: 10m, " + good), wait}, "10m0s to pass (stage 4)"},
+		"a wait, then an approval":    {[]string{wait, stagetest.Approval}, "1 approval of stage 4"},
+		"all, then an approval":       {[]string{wait, gated, stagetest.Approval, wait}, "1 approval of stage 5"},
+		"a wait":                      {[]string{wait}, "10m0s to pass (stage 3)"},
+		"analysis without a verdict":  {[]string{analysisStage("duration: 10m, " + errorsGate)}, "a decision about errors (stage 3)"},
+		"an approval before analysis": {[]string{stagetest.Approval, gated}, "1 approval of stage 3"},
+	} {
+		for _, resumes := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, resumed %v", name, resumes), func(t *testing.T) {
+				stagetest.RunPlain(t, func(b *stagetest.Bench) {
+					id := b.Start(b.Files("sim/web:v2", judged(strings.Join(c.stages, "\n    - "))))
+					if resumes {
+						ctx, cancel := context.WithCancel(context.Background())
+						watch := b.Engine.OnEvent
+						b.Engine.OnEvent = func(e sluice.Envelope) {
+							if watch(e); strings.HasPrefix(e.Stage, "3 ") {
+								cancel()
+							}
+						}
+						stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+						b.Engine.OnEvent = watch
+					}
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
+					if end.WaitingFor != c.waiting || (end.Outcome == sluice.Succeeded) != (c.waiting == gone) {
+						b.Errorf("the process ended with the deployment %s %q, waiting for %q; want it waiting for %q\n%s", end.State,
+							end.Outcome, end.WaitingFor, c.waiting, b.EventLog())
+					}
+				})
+			})
+		}
+	}
 }
 
 // What follows a missing verdict, and what a dry run does.
