@@ -189,8 +189,9 @@ func nextOfWait(p *Plan, s Stage, r Result, commands []Command, now time.Time) (
 	return Step{}, false
 }
 
-// EndsNoWait reports whether a process that does not wait (--no-wait) ends at a stage that waits. It ends at an approval.
-// It judges gates, because no other process does, and waits if an approval follows, which is where it ends then.
+// EndsNoWait reports whether a process that does not wait (--no-wait) ends at a stage that waits. It ends at an
+// approval. It judges gates, because no other process does, and waits if an approval follows, which is where it ends
+// then.
 func (p *Plan) EndsNoWait(index int) bool {
 	s := p.Stages[index]
 	return s.NeedsApproval() ||

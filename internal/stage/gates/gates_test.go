@@ -156,6 +156,7 @@ func TestApprovalBeforeTheQuestionDoesNotCount(t *testing.T) {
 // question about gates. If none follows, it ends at a WAIT without gates.
 func TestNoWaitJudgesGates(t *testing.T) {
 	const wait, good, gone = "{name: WAIT, with: {duration: 10m}}", "metrics: [{signal: errors, max: 5%}]", ""
+	unknown := analysisStage("duration: 10m, " + errorsGate)
 	gated := "{name: WAIT, with: {duration: 10m, gates: [{signal: errors, max: 5%}]}}"
 	for name, c := range map[string]struct {
 		stages  []string
@@ -167,7 +168,7 @@ func TestNoWaitJudgesGates(t *testing.T) {
 		"a wait, then an approval":    {[]string{wait, stagetest.Approval}, "1 approval of stage 4"},
 		"all, then an approval":       {[]string{wait, gated, stagetest.Approval, wait}, "1 approval of stage 5"},
 		"a wait":                      {[]string{wait}, "10m0s to pass (stage 3)"},
-		"analysis without a verdict":  {[]string{analysisStage("duration: 10m, " + errorsGate)}, "a decision about errors (stage 3)"},
+		"analysis without a verdict":  {[]string{unknown}, "a decision about errors (stage 3)"},
 		"an approval before analysis": {[]string{stagetest.Approval, gated}, "1 approval of stage 3"},
 	} {
 		for _, resumes := range []bool{false, true} {
