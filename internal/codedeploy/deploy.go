@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition/appspec"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
 // StartRequest describes the requested deployment.
@@ -45,6 +46,9 @@ func isReturn(description string) bool {
 	action, _, _ = strings.Cut(action, "/")
 	return ok && (action == ActionRollback || action == ActionReturn)
 }
+
+// RollsBack reports whether a deployment rolls the service back, by CodeDeploy or by sluice.
+func RollsBack(d *verdict.CodeDeployment) bool { return d.IsRollback() || isReturn(d.Description) }
 
 // EnsureDeployment finds the deployment that carries the action's ID, or creates it. found is true
 // if it existed before. A running deployment of another actor is an error of kind Overtaken with

@@ -18,6 +18,7 @@ type Deployer struct {
 	Ready          time.Duration // how long it waits for a user to continue; 0: it does not wait
 	Terminate      time.Duration // how long the original task set is kept
 	Running        string        // id of its deployment that has not ended; empty: none
+	RollsBack      bool          // the running deployment is known to be a rollback
 }
 
 // AllAtOnce is the predefined configuration that shifts all traffic in one step. It is the only

@@ -96,6 +96,12 @@ func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
 	return d
 }
 
+// rollsBack reports whether a deployment of CodeDeploy is a rollback; id may be empty.
+func rollsBack(ctx context.Context, cd codedeploy.Client, id string) (bool, error) {
+	d, err := cd.GetDeployment(ctx, id)
+	return d != nil && codedeploy.RollsBack(d), err
+}
+
 // surveyCodeDeployRollback chooses the revision that a rollback returns to, for a service with
 // controller CODE_DEPLOY that another actor deployed.
 func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.AWSState,
@@ -108,6 +114,9 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 	live.Deployer = planDeployer(s)
 	var past []history.PastShift
 	if to == "" {
+		if live.Deployer.RollsBack, err = rollsBack(ctx, cd, live.Deployer.Running); err != nil {
+			return history.Return{}, err
+		}
 		all, err := cd.SucceededRevisions(ctx, s.Group)
 		if err != nil {
 			return history.Return{}, err

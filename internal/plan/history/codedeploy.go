@@ -30,7 +30,7 @@ type PastShift struct {
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
 // back. It takes the revision to if given. While a deployment runs, it takes the other task set, unless
-// that has the same revision. Otherwise it takes the revision of the newest other deployment in past, newest first,
+// that has the same revision. A running rollback is an error: its end would leave the version that it replaces. Otherwise it takes the revision of the newest other deployment in past, newest first,
 // unless the current one was returned to.
 func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past []PastShift) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
@@ -51,6 +51,9 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 		}
 	}
 	running := ""
+	if live.Deployer.RollsBack {
+		return Return{}, errRollsBack(cluster, name, back.Stop)
+	}
 	for _, ts := range live.TaskSets {
 		switch {
 		case back.Stop == "" || ts.Status == "DRAINING":
@@ -59,6 +62,9 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 		default:
 			back.To = ts.Revision
 		}
+	}
+	if back.Stop != "" && back.To != running && hasRevision(past, running) {
+		return Return{}, errRollsBack(cluster, name, back.Stop)
 	}
 	if back.To == running && before != "" {
 		back.To = before // the running deployment only replaces the tasks of that version
@@ -76,7 +82,19 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 // returned to it since.
 func returnedTo(past []PastShift, differs int, current string) bool {
 	return slices.ContainsFunc(past[:differs], func(p PastShift) bool { return p.Returns }) ||
-		slices.ContainsFunc(past[differs:], func(p PastShift) bool { return p.Revision == current })
+		hasRevision(past[differs:], current)
+}
+
+// hasRevision reports whether a revision has served before.
+func hasRevision(past []PastShift, revision string) bool {
+	return slices.ContainsFunc(past, func(p PastShift) bool { return p.Revision == revision })
+}
+
+// errRollsBack is the error of a rollback while a deployment of CodeDeploy restores a former version.
+func errRollsBack(cluster, service, deployment string) error {
+	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + service, Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("CodeDeploy deployment %s already restores a former version", deployment),
+		Next: fmt.Sprintf("run sluice wait %s/%s to follow it", cluster, service)}
 }
 
 // makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running

@@ -43,3 +43,33 @@ func TestCodeDeployReturn(t *testing.T) {
 		}
 	}
 }
+
+// A rollback that runs is not rolled back: that would leave the version that it replaces.
+func TestCodeDeployReturnDuringRollback(t *testing.T) {
+	past := []PastShift{{Revision: "web:2"}, {Revision: "web:1"}}
+	for name, c := range map[string]struct {
+		rollsBack bool
+		running   string
+		past      []PastShift
+		to        string // the revision that is returned to; "" = refused
+	}{
+		"a new version":                     {false, "web:3", past, "web:2"},
+		"the tasks are replaced":            {false, "web:2", past, "web:1"},
+		"a rollback to the first version":   {true, "web:1", past[:1], ""},
+		"a rollback before its task set":    {true, "", past, ""},
+		"a deployment of a former revision": {false, "web:1", past, ""},
+	} {
+		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")},
+			Deployer: &plan.Deployer{Running: "d-2", RollsBack: c.rollsBack},
+			TaskSets: []sluice.TaskSet{{ID: "ecs-svc/1", Status: "PRIMARY", Revision: "web:2", ExternalID: "d-1"}}}
+		if c.running != "" {
+			live.TaskSets = append(live.TaskSets, sluice.TaskSet{ID: "ecs-svc/2", Status: "ACTIVE", Revision: c.running,
+				ExternalID: "d-2"})
+		}
+		back, err := ChooseCodeDeployReturn("prod", live, "", c.past)
+		if back.To != c.to || (sluice.KindOf(err) == sluice.Overtaken) != (c.to == "") {
+			t.Errorf("%s: got a return to %q and error %v, want a return to %q (empty: refused as overtaken)", name, back.To,
+				err, c.to)
+		}
+	}
+}
