@@ -23,6 +23,7 @@ func TestAdviceAfterEnd(t *testing.T) {
 			"fix it; then deploy again, or roll back: sluice rollback slc-1"},
 		{sluice.Failed, "create it; then run: sluice rollback slc-1", "create it; then run: sluice rollback slc-1"},
 		{sluice.Failed, "run sluice rollback --cluster a --service b", "run sluice rollback --cluster a --service b"},
+		{sluice.Superseded, "run sluice rollback slc-2 with its journal", "run sluice rollback slc-2 with its journal"},
 		{sluice.Failed, "", ""},
 	} {
 		if got := adviceAfterEnd(c.outcome, c.next, "slc-1"); got != c.want {

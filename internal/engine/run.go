@@ -350,7 +350,7 @@ func (r *run) checkInterrupt(ctx context.Context, s plan.Stage) error {
 	}
 	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall,
-			Err: fmt.Errorf("the deployment's timeout of %s passed", limit)}
+			Err: fmt.Errorf("the deployment's timeout of %s passed", limit), Next: r.plan.NextAfterTaskTimeout()}
 	}
 	if r.hasEndingCommand(ctx, s) {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted,

@@ -202,7 +202,7 @@ func adviceAfterEnd(o sluice.Outcome, next, deployment string) string {
 		}
 	case strings.Contains(next, "sluice resume"):
 		return ""
-	case !strings.Contains(next, back) && !strings.Contains(next, "sluice rollback --"):
+	case !strings.Contains(next, "sluice rollback "+plan.IDPrefix) && !strings.Contains(next, "sluice rollback --"):
 		return strings.Replace(next, "sluice rollback", back, 1)
 	}
 	return next

@@ -212,3 +212,13 @@ func NewStepTask(app *appfile.Application, when string, s appfile.Step) (*Task, 
 	t.Step, t.Rollback = s.Name, s.Rollback
 	return t, nil
 }
+
+// NextAfterTaskTimeout returns what to do after a timeout of tasks without a service: they still run, so that another run
+// would start them twice. It is empty for a service.
+func (p *Plan) NextAfterTaskTimeout() string {
+	if p.Mode().HasService() {
+		return ""
+	}
+	return "stop the task, which still runs: sluice tasks --id ID --stop; or wait until sluice status shows its end. Then " +
+		"raise the timeout"
+}

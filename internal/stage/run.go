@@ -138,7 +138,8 @@ func runWithTimeout(ctx context.Context, s *step.Step, run func(context.Context)
 			passed = fmt.Errorf("%w: %w", passed, err)
 		}
 		return &sluice.Error{Op: s.Stage.Name, Resource: s.Client.Resource(), Kind: sluice.Stall, Err: passed,
-			Next: "raise the stage's timeout, or run sluice status to see what the stage waited for"}
+			Next: cmp.Or(s.Plan.NextAfterTaskTimeout(),
+				"raise the stage's timeout, or run sluice status to see what the stage waited for")}
 	}
 	return err
 }

@@ -44,8 +44,9 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	d := t.Deployment
 	if d.State == journal.Ended {
 		next := "run sluice rollback " + d.ID + " to restore the state before the deployment"
-		switch d.Outcome {
-		case sluice.RolledBack, sluice.Superseded, sluice.Gone: // nothing of it is left
+		switch {
+		case !t.Plan.Mode().HasService(), d.Outcome == sluice.RolledBack, d.Outcome == sluice.Superseded,
+			d.Outcome == sluice.Gone: // there is nothing to restore
 			next = "run sluice status to see what is running"
 		}
 		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("the deployment has ended: %s",

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	}
 	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, runs != "")
 	if err != nil {
-		return err
+		return p.adviseHook(ctx, j, d, err)
 	}
 	if err := refuseApprover(d, s, by, yes); err != nil {
 		return err
@@ -76,6 +77,20 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	}
 	p.printApproved(d, s, by, max(1, s.Approvals)-len(yes)-1, runs != "")
 	return nil
+}
+
+// adviseHook adds to the error of a deployment without a stage to approve that ECS has paused it at a hook.
+func (p *program) adviseHook(ctx context.Context, j *journal.Journal, d journal.Deployment, err error) error {
+	t := &session.Opened{Journal: j, Deployment: d}
+	var problem *sluice.Error
+	if to, readErr := handedOverTo(ctx, j, d); readErr != nil || to != "ECS" || session.IsTaskRun(d.Service) ||
+		!errors.As(err, &problem) || p.EnterAccount(ctx, t) != nil || !isAtHook(ctx, t.Account, d) {
+		return err
+	}
+	advised := *problem
+	advised.Err = fmt.Errorf("%w; ECS has paused its deployment at a hook", problem.Err)
+	advised.Next = "run sluice continue to answer the hook"
+	return &advised
 }
 
 // findApprovableStage returns the stage to approve and the names of those who have approved

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -133,7 +134,10 @@ func claimOwner(claim string) string {
 	return claim
 }
 
-const startOperation = "start a deployment"
+const (
+	startOperation  = "start a deployment"
+	returnOperation = "roll the service back"
+)
 
 // operation names what the command does, for errors.
 func (c *serviceConflicts) operation() string { return cmp.Or(c.flags.operation, startOperation) }
@@ -160,8 +164,8 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 	case waits:
 		why = fmt.Sprintf(" for the approval of stage %d", stage.Index+1)
 		next = approved + "sluice rollback " + d.ID
-	case c.isAtHook(ctx):
-		why = " for the answer to a hook of ECS"
+	case isAtHook(ctx, c.pre.account, d):
+		why = " for " + atHook
 		next = "run sluice continue to answer the hook, then sluice resume " + d.ID + "; or end it: sluice rollback " + d.ID
 	}
 	if c.flags.hasTakeOver {
@@ -171,11 +175,11 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		Err: fmt.Errorf("deployment %s of this service is %s%s; %s", d.ID, d.State, why, who), Next: next}
 }
 
-// isAtHook reports whether ECS has paused its deployment of the service at a hook. It is false if that cannot be read:
-// another error is being reported.
-func (c *serviceConflicts) isAtHook(ctx context.Context) bool {
-	api := c.pre.account.ECS()
-	live, err := ecs.Service{API: api, Cluster: c.pre.plan.Cluster, Name: c.pre.plan.Service}.Observe(ctx)
+// isAtHook reports whether ECS has paused its deployment of the service of d at a hook. It is false if that cannot be
+// read: a next step is then less exact.
+func isAtHook(ctx context.Context, a *account.Account, d journal.Deployment) bool {
+	api := a.ECS()
+	live, err := ecs.Service{API: api, Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
 	if err != nil || live == nil || live.CurrentDeployment() == "" {
 		return false
 	}
@@ -198,13 +202,18 @@ func (c *serviceConflicts) findUnreleasedClaim(ctx context.Context) (held, err e
 		Err: fmt.Errorf("deployment %s of this service has ended (%s) but could not release its claim, which "+
 			"expires at %s", d.ID, d.Outcome, show.FormatTime(claim.Until)),
 		Next: c.takeOverStep("run sluice resume "+d.ID+" to release it, or sluice deploy --take-over; or wait until it expires",
-			"run sluice resume "+d.ID+" to release it, or give this command --take-over; or wait until it expires")}, err
+			"run sluice resume "+d.ID+" to release it, or give this command --take-over; or wait until it expires",
+			"run sluice resume "+d.ID+" to release it, or wait until it expires")}, err
 }
 
-// takeOverStep returns a next step: ofDeploy if the command deploys, else the one whose command deploys nothing.
-func (c *serviceConflicts) takeOverStep(ofDeploy, ofOthers string) string {
-	if c.flags.operation == "" {
+// takeOverStep returns a next step: ofDeploy if the command deploys, ofRollback if it rolls back, else the one whose
+// command deploys nothing.
+func (c *serviceConflicts) takeOverStep(ofDeploy, ofOthers, ofRollback string) string {
+	switch c.flags.operation {
+	case "":
 		return ofDeploy
+	case returnOperation:
+		return ofRollback
 	}
 	return ofOthers
 }
@@ -221,16 +230,20 @@ func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 	case m.Claim == "":
 		return problem(c.takeOverStep("continue on the machine with its journal. If that journal is lost, run sluice deploy "+
 			"--adopt to clean up and deploy", "continue on the machine with its journal. If that journal is lost, give this "+
-			"command --adopt to clean up first"),
+			"command --adopt to clean up first", "roll it back on the machine with its journal. If that is lost, run sluice "+
+			"rollback --adopt in the application's folder"),
 			"the service has leftovers of a deployment that is not in this journal (%s): %s", c.program.StatePath(), m)
 	case err != nil:
 		return problem(c.takeOverStep("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
-			"remove the tag if no deployment of the service runs, or give this command --take-over"),
+			"remove the tag if no deployment of the service runs, or give this command --take-over",
+			"remove the tag if no deployment of the service runs"),
 			"%w", err)
 	}
 	return problem(c.takeOverStep("wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over. "+
 		"If that journal is lost, run sluice deploy --adopt to clean up and deploy", "wait for it to end, or resume it with "+
-		"its journal. To end it, give this command --take-over. If that journal is lost, give it --adopt to clean up first"),
+		"its journal. To end it, give this command --take-over. If that journal is lost, give it --adopt to clean up first",
+		"wait for it to end, or run sluice rollback "+k.Deployment+" with its journal. If that is lost, run sluice rollback "+
+			"--adopt in the application's folder"),
 		"deployment %s has claimed the service until %s and is not in this journal (%s): it was started with another journal%s",
 		k.Deployment,
 		show.FormatTime(k.Until), c.program.StatePath(), leftoversText(m))

@@ -347,7 +347,8 @@ func (r *rollbackRun) adoptLeftovers(ctx context.Context, j *journal.Journal) er
 	if r.options.dry {
 		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
-	if err := (&serviceConflicts{r.program, j, pre, conflictFlags{adopt: true}}).freeService(ctx); err != nil {
+	conflicts := &serviceConflicts{r.program, j, pre, conflictFlags{operation: returnOperation, adopt: true}}
+	if err := conflicts.freeService(ctx); err != nil {
 		return err
 	}
 	return r.program.runNewDeployment(ctx, j, pre, engine.Options{})
@@ -368,7 +369,7 @@ func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal,
 	if r.options.dry {
 		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
-	conflicts := &serviceConflicts{r.program, j, pre, conflictFlags{adopt: r.options.adopt}}
+	conflicts := &serviceConflicts{r.program, j, pre, conflictFlags{operation: returnOperation, adopt: r.options.adopt}}
 	if err := conflicts.freeService(ctx); err != nil {
 		return err
 	}

@@ -229,7 +229,8 @@ func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) err
 	if r.options.dry {
 		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}
-	if err := (&serviceConflicts{r.program, t.Journal, pre, conflictFlags{}}).freeService(ctx); err != nil {
+	conflicts := &serviceConflicts{r.program, t.Journal, pre, conflictFlags{operation: returnOperation}}
+	if err := conflicts.freeService(ctx); err != nil {
 		return err
 	}
 	if !pre.plan.HasChanges() {

@@ -21,8 +21,15 @@ func (p *program) runHere(ctx context.Context, e *engine.Engine, r show.Renderer
 	ended, err := e.Run(ctx, id, o)
 	release()
 	r.Close()
+	if err == nil && o.Until != "" && ended.WaitingFor == engine.HandedToECS &&
+		isAtHook(context.WithoutCancel(ctx), e.Account, ended.Deployment) {
+		ended.WaitingFor = atHook
+	}
 	return p.concludeRun(ctx, e.Journal, ended, err, want)
 }
+
+// atHook is what a deployment waits for that was handed over to ECS, which has paused it at a hook.
+const atHook = "the answer to a hook of ECS"
 
 // runEnd is how a run of a deployment ended, for people.
 type runEnd struct {
@@ -123,6 +130,8 @@ func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment,
 	e := runEnd{deployment: d,
 		result: "waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID}
 	switch {
+	case what == atHook:
+		e.Next = "run sluice continue to answer the hook, or sluice continue --rollback to roll back"
 	case what == engine.HandedToECS && session.IsTaskRun(d.Service):
 		e.Next = fmt.Sprintf("run sluice resume %s to wait for the tasks", d.ID)
 	case what == engine.HandedToECS || what == engine.HandedToCodeDeploy:

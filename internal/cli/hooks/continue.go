@@ -102,7 +102,21 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 	if err := pausehook.Answer(ctx, service, p.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
 		return err
 	}
-	return p.follow(ctx, of.account, of.clock, service, rec.ARN, hook, o)
+	if err := p.follow(ctx, of.account, of.clock, service, rec.ARN, hook, o); err != nil {
+		return err
+	}
+	return p.printOpen(ctx, of)
+}
+
+// printOpen prints how to end a deployment of the journal that no process runs: the answer to its hook does not end it.
+func (p *program) printOpen(ctx context.Context, of pausedService) error {
+	return p.eachOpen(ctx, of, func(j *journal.Journal, d journal.Deployment) (bool, error) {
+		runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
+		if err == nil && runs == "" {
+			p.PrintNext("run sluice resume " + d.ID + " to end the deployment of sluice too")
+		}
+		return true, err
+	})
 }
 
 // pausedService is a service whose deployment is to be continued.
@@ -174,26 +188,35 @@ func (p *program) findPaused(ctx context.Context, of pausedService) (*verdict.Re
 }
 
 // awaitedApproval returns the next step of a deployment of the journal that waits for an approval of sluice, or "".
-func (p *program) awaitedApproval(ctx context.Context, of pausedService) (string, error) {
+func (p *program) awaitedApproval(ctx context.Context, of pausedService) (next string, err error) {
+	err = p.eachOpen(ctx, of, func(j *journal.Journal, d journal.Deployment) (bool, error) {
+		stage, waits, err := session.AwaitedApproval(ctx, j, d)
+		if waits {
+			next = fmt.Sprintf("run %s: the deployment waits for an approval of sluice, not for the answer to a hook",
+				session.ApproveCommand(d.ID, stage))
+		}
+		return waits, err
+	})
+	return next, err
+}
+
+// eachOpen calls visit with each deployment of the service that has not ended in the journal, until it returns true.
+func (p *program) eachOpen(ctx context.Context, of pausedService,
+	visit func(*journal.Journal, journal.Deployment) (bool, error)) error {
 	j, err := p.FindJournal()
 	if err != nil || j == nil {
-		return "", err
+		return err
 	}
 	defer j.Close()
 	at := p.Endpoint(ctx)
 	open, err := j.Deployments(ctx, journal.Filter{Region: of.account.Region(), Cluster: sluice.ARNName(of.service.Cluster),
 		Service: of.service.Name, At: &at, Open: true})
 	for _, d := range open {
-		stage, waits, err := session.AwaitedApproval(ctx, j, d)
-		if err != nil {
-			return "", err
-		}
-		if waits {
-			return fmt.Sprintf("run %s: the deployment waits for an approval of sluice, not for the answer to a hook",
-				session.ApproveCommand(d.ID, stage)), nil
+		if done, err := visit(j, d); done || err != nil {
+			return err
 		}
 	}
-	return "", err
+	return err
 }
 
 // chooseHook returns the ID of the hook to answer.

@@ -67,17 +67,24 @@ func ShellLine(words []string) string {
 
 // NextStep returns a next step whose commands are about the same as this one: they get the folder or the service that the
 // command line names, unless they name one, and its flags for the journal, the files and the account, unless the text has
-// them.
+// them. A command "with its journal" is about another journal than the one of the command line.
 func (s *Session) NextStep(next string) string {
-	flags := s.Flags.givenWithout(next)
+	flags, ofOther := s.Flags.givenWithout(next), s.Flags
+	ofOther.state = ""
 	var all strings.Builder
 	end := 0
 	for _, at := range ownCommand.FindAllStringSubmatchIndex(next, -1) {
 		all.WriteString(next[end:at[1]])
-		if end = at[1]; s.takesPlace(next[at[2]:at[3]], nextClause.Split(next[end:], 2)[0]) {
+		end = at[1]
+		words := nextClause.Split(next[end:], 2)[0]
+		if s.takesPlace(next[at[2]:at[3]], words) {
 			all.WriteString(s.placeFlag + " " + shellWord(s.place))
 		}
-		all.WriteString(flags)
+		if strings.Contains(words, " with its journal") {
+			all.WriteString(ofOther.givenWithout(next))
+		} else {
+			all.WriteString(flags)
+		}
 	}
 	return all.String() + next[end:]
 }
@@ -117,7 +124,8 @@ func withoutSecrets(pairs []string) (shown []string) {
 
 // takesPlace reports whether a command with these words after it needs the place of the command line.
 func (s *Session) takesPlace(command, words string) bool {
-	if s.place == "" || namedPlace.MatchString(words) || strings.HasPrefix(words+" ", s.placeFlag+" "+shellWord(s.place)+" ") {
+	if s.place == "" || namedPlace.MatchString(strings.ReplaceAll(words, " --id ID", "")) ||
+		strings.HasPrefix(words+" ", s.placeFlag+" "+shellWord(s.place)+" ") {
 		return false
 	}
 	if _, isService := s.ServiceAt(s.place); isService {

@@ -33,6 +33,8 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 			"run sluice wait --state j --profile p --assume-role arn:aws:iam::123456789012:role/r --endpoint-url http://a:1 " +
 				"--region us-east-1 --cluster prod"},
 		{Flags{state: "j"}, "", "leave --state out: sluice resume slc-1", "leave --state out: sluice resume slc-1"},
+		{Flags{state: "j"}, "web", "run sluice rollback slc-2 with its journal, or sluice status",
+			"run sluice rollback slc-2 with its journal, or sluice status web --state j"},
 		{Flags{state: "j"}, "web", "run sluice sim --from DIR", "run sluice sim --from DIR"},
 		{Flags{}, "web", "run sluice scale --tasks 0 first, or give --terminate",
 			"run sluice scale web --tasks 0 first, or give --terminate"},
@@ -42,6 +44,7 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "web", "run sluice plan web", "run sluice plan web"},
 		{Flags{}, "web", "answer it: sluice continue. To follow it: sluice resume slc-1",
 			"answer it: sluice continue web. To follow it: sluice resume slc-1"},
+		{Flags{}, "web", "run sluice tasks --id ID --stop", "run sluice tasks web --id ID --stop"},
 		{Flags{}, "web", "run sluice history ID for its events", "run sluice history ID for its events"},
 		{Flags{}, "web", "run sluice rollback --cluster prod --service web", "run sluice rollback --cluster prod --service web"},
 		{Flags{}, "web", "run sluice resume in the application's folder", "run sluice resume in the application's folder"},

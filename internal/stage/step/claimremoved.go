@@ -90,8 +90,7 @@ func errReplaced(s *Step, by foreignVersion, kind sluice.Kind) error {
 	why, next := fmt.Errorf("deployment %s has deployed %s since", by.byDeployment, by.serves), ""
 	if s.IsRollback() {
 		why = fmt.Errorf("%w: a rollback of %s would replace it", why, s.Deployment)
-		next = "run sluice rollback in the application's folder with the journal of that deployment, or deploy the version that " +
-			"is to serve"
+		next = "run sluice rollback " + by.byDeployment + " with its journal, or deploy the version that is to serve"
 	} else {
 		next = "run sluice status to see that deployment; to deploy again, run sluice deploy"
 	}
