@@ -108,7 +108,7 @@ traffic, the new primary, and the rollback if a stage fails.`,
 				return err
 			}
 			p.SetCommand(c, args)
-			p.SetPlace(args, c.Flags().Lookup("config"))
+			p.SetPlace(args, c.Flags())
 			return p.LimitTime(c)
 		},
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -61,12 +61,13 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 func (s *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
 	all, err := j.Deployments(ctx, journal.Filter{IDPrefix: id})
 	if i := slices.IndexFunc(all, func(d journal.Deployment) bool { return d.ID == id }); i >= 0 {
-		return all[i], nil
+		all = all[i : i+1]
 	}
 	switch {
 	case err != nil:
 		return journal.Deployment{}, err
 	case len(all) == 1:
+		s.setPlaceOf(all[0])
 		return all[0], nil
 	case len(all) > 1:
 		return journal.Deployment{}, manyDeploymentsError(id, all)

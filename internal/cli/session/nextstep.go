@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
@@ -25,12 +27,41 @@ var (
 var takesService = []string{"abort", "approve", "continue", "history", "logs", "resume", "rollback", "status", "tasks", "wait"}
 
 // SetPlace keeps what the command line names, for the next steps that it prints.
-func (s *Session) SetPlace(args []string, config *pflag.Flag) {
+func (s *Session) SetPlace(args []string, f *pflag.FlagSet) {
+	config := f.Lookup("config")
 	switch {
 	case config != nil && config.Changed:
 		s.place, s.placeFlag = config.Value.String(), " -c"
 	case len(args) == 1 && args[0] != ".":
 		s.place = args[0]
+	case len(args) == 0:
+		s.place = serviceOfFlags(f)
+	}
+}
+
+// serviceOfFlags returns the only service that the flags --cluster and --service name, as CLUSTER/SERVICE, or "".
+func serviceOfFlags(f *pflag.FlagSet) string {
+	service, cluster := f.Lookup("service"), "default"
+	if service == nil || !service.Changed {
+		return ""
+	}
+	name := service.Value.String()
+	if all, isList := service.Value.(pflag.SliceValue); isList {
+		if len(all.GetSlice()) != 1 {
+			return ""
+		}
+		name = all.GetSlice()[0]
+	}
+	if given := f.Lookup("cluster"); given != nil && given.Changed {
+		cluster = sluice.ARNName(given.Value.String())
+	}
+	return cluster + "/" + sluice.ARNName(name)
+}
+
+// setPlaceOf keeps the service of a deployment that the command line names by its ID.
+func (s *Session) setPlaceOf(d journal.Deployment) {
+	if IsDeploymentID(s.place) && !IsTaskRun(d.Service) {
+		s.place = d.Cluster + "/" + d.Service
 	}
 }
 

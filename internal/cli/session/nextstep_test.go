@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
 // TestNextStepIsAboutTheSame: a next step that is typed as printed reads the folder, the journal, the environment and the AWS
@@ -54,7 +56,7 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "slc-1", "run sluice status", "run sluice status"},
 	} {
 		s := &Session{Flags: c.flags, Env: Env{Getwd: os.Getwd, FS: os.DirFS}}
-		s.SetPlace([]string{c.place}, nil)
+		s.SetPlace([]string{c.place}, pflag.NewFlagSet("", pflag.ContinueOnError))
 		if got := s.NextStep(c.text); got != c.want || s.NextStep(got) != got {
 			t.Errorf("%s\nwant %s\nagain %s", got, c.want, s.NextStep(got))
 		}
@@ -73,10 +75,36 @@ func TestNextStepHasTheFileOfTheCommand(t *testing.T) {
 		if err := set.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		s.SetPlace(nil, set.Lookup("config"))
+		s.SetPlace(nil, set)
 	}
 	const want = "run sluice deploy -c app.yaml --tasks 1, or sluice status -c app.yaml"
 	if got := s.NextStep("run sluice deploy --tasks 1, or sluice status"); got != want || s.NextStep(got) != got {
 		t.Errorf("%s\nagain %s", got, s.NextStep(got))
+	}
+}
+
+// TestNextStepHasTheServiceOfTheCommand: the service may be named by flags, or by the ID of its deployment.
+func TestNextStepHasTheServiceOfTheCommand(t *testing.T) {
+	for _, c := range []struct {
+		args       []string
+		deployment journal.Deployment
+		want       string
+	}{
+		{[]string{"--cluster", "prod", "--service", "web"}, journal.Deployment{}, "run sluice wait prod/web again"},
+		{[]string{"--service", "web"}, journal.Deployment{}, "run sluice wait default/web again"},
+		{[]string{"--service", "web", "--service", "api"}, journal.Deployment{}, "run sluice wait again"},
+		{[]string{"slc-1"}, journal.Deployment{Cluster: "prod", Service: "web"}, "run sluice wait prod/web again"},
+	} {
+		s, set := &Session{Env: Env{Getwd: os.Getwd, FS: os.DirFS}}, pflag.NewFlagSet("", pflag.ContinueOnError)
+		set.String("cluster", "", "")
+		set.StringArray("service", nil, "")
+		if err := set.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		s.SetPlace(set.Args(), set)
+		s.setPlaceOf(c.deployment)
+		if got := s.NextStep("run sluice wait again"); got != c.want {
+			t.Errorf("the next step after %q is %q, want %q", c.args, got, c.want)
+		}
 	}
 }

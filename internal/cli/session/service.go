@@ -138,11 +138,13 @@ func (s *Session) adviseMissing(path string, err error) error {
 	if s.exists(path) {
 		return err
 	}
-	near, names := s.nearFolder(path), s.recordedServices(path)
+	near, names, beside := s.nearFolder(path), s.recordedServices(path), s.applicationsBeside(path)
 	cluster, name, _ := strings.Cut(path, "/")
 	switch {
 	case near != "":
 		advised.Next = "name the folder " + near
+	case len(beside) > 0:
+		advised.Next = "name one of the applications beside it: " + definition.ListNames(beside)
 	case len(names) > 0:
 		advised.Next = "name the service as CLUSTER/SERVICE: " + strings.Join(names, ", ")
 	case serviceName.MatchString(path):
@@ -151,6 +153,20 @@ func (s *Session) adviseMissing(path string, err error) error {
 		advised.Next = "name the application's folder; status, history, logs, wait and rollback also take CLUSTER/" + path
 	}
 	return &advised
+}
+
+// applicationsBeside returns the folders with a sluice.yaml beside a path with a folder that does not exist.
+func (s *Session) applicationsBeside(path string) (all []string) {
+	parent := filepath.Dir(path)
+	if parent == "." {
+		return nil
+	}
+	for _, name := range s.namesIn(parent, fs.DirEntry.IsDir) {
+		if folder := filepath.Join(parent, name); s.exists(filepath.Join(folder, "sluice.yaml")) {
+			all = append(all, filepath.ToSlash(folder))
+		}
+	}
+	return all
 }
 
 // applicationsBelow returns the folders of applications below the one that has none, relative to it.
