@@ -50,6 +50,14 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"as for sluice deploy; the command deploys nothing", "adopt.txtar"},
 	"remove the tag if no deployment of the service runs, or give this command --take-over": {
 		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
+	"remove the tag if no deployment of the service runs\n": {
+		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
+	"roll it back on the machine with its journal. If that is lost": {
+		"as for sluice deploy; the command rolls back", "adopt.txtar"},
+	"wait for it to end, or run sluice rollback … with its journal": {
+		"the service has the claim of a deployment of another journal", "rolling-history.txtar"},
+	"stop the task, which still runs: sluice tasks --id ID --stop": {
+		"the timeout of a deployment without a service passed while its tasks ran", "run.txtar"},
 	"run sluice resume … to release it, or give this command --take-over": {
 		"the claim is of a deployment of this journal that has ended", "TestClaimThatRanOutIsTaken"},
 	"give --terminate, which deletes them too": {
