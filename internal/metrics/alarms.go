@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,14 @@ func ReadAlarms(ctx context.Context, api *awscw.Client, names []string) ([]Alarm
 	return out, nil
 }
 
+// ListAlarms returns the names of all alarms.
+func ListAlarms(ctx context.Context, api *awscw.Client) ([]string, error) {
+	byName := map[string]Alarm{}
+	err := describeAlarms(ctx, api, nil, byName)
+	return slices.Sorted(maps.Keys(byName)), err
+}
+
+// describeAlarms adds the alarms with these names, or all.
 func describeAlarms(ctx context.Context, api *awscw.Client, names []string, byName map[string]Alarm) error {
 	in := &awscw.DescribeAlarmsInput{AlarmNames: names,
 		AlarmTypes: []cwtypes.AlarmType{cwtypes.AlarmTypeMetricAlarm, cwtypes.AlarmTypeCompositeAlarm}}

@@ -69,6 +69,8 @@ type Problem struct {
 	Place    string // where the files name the resource; empty: they do not
 	// Level says what follows.
 	Level ProblemLevel
+	// IsOfPipeline: a deployment without the pipeline does not depend on the resource.
+	IsOfPipeline bool
 }
 
 // ProblemLevel says what a plan does with a problem.

@@ -32,7 +32,7 @@ func surveyProblems(ctx context.Context, a *account.Account, app *appfile.Applic
 	found, err := verify.BeforeDeployment(ctx, app, readsOfPlan(a, live), d)
 	for _, f := range found {
 		live.Problems = append(live.Problems, plan.Problem{Resource: f.Subject, Text: f.Detail, Next: f.Next,
-			Place: f.Place, Level: levelOf(f)})
+			Place: f.Place, Level: levelOf(f), IsOfPipeline: f.IsOfPipeline})
 	}
 	return err
 }

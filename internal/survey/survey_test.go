@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -22,6 +24,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -295,4 +298,56 @@ func TestTargetsOfOthersAreReadTwice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A gate without its alarm would hold a deployment whose canary gets requests already.
+func TestTheAlarmOfAGateMustExist(t *testing.T) {
+	onExample(t, "canary", "sluice.yaml", func(b *bench) {
+		api := awscw.NewFromConfig(b.sim)
+		_, err := api.PutMetricAlarm(t.Context(), &awscw.PutMetricAlarmInput{AlarmName: aws.String("web-5xx-high"),
+			Namespace: aws.String("shop"), MetricName: aws.String("errors"), Statistic: cwtypes.StatisticSum,
+			Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1),
+			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold})
+		check(t, err)
+		of := func(gate string) *appfile.Application {
+			return b.edited("canary", "sluice.yaml: {duration: 10s} => {duration: 10s, gates: ["+gate+"]}")
+		}
+		b.app = of("{alarm: web-5xx-hihg}")
+		_, err = b.planned()
+		b.wantError("missing", err, "sluice.yaml:25: plan (alarm web-5xx-hihg): it does not exist, so gate web-5xx-hihg cannot "+
+			"judge; there is web-5xx-high", "next: correct its name: web-5xx-high exists")
+		live := b.read()
+		if _, err := mode.Make(b.app, live, mode.Options{QuickSync: true}); err != nil {
+			t.Errorf("a deployment without the pipeline: got the error %v, want none", err)
+		}
+		for gate, want := range map[string]string{
+			"{alarm: web-5xx-high}":                "[]",
+			"{alarm: web-5xx-hihg, dryRun: true}":  "[alarm web-5xx-hihg 1]",
+			"{alarm: web-5xx-hihg, onError: pass}": "[alarm web-5xx-hihg 1]",
+		} {
+			b.app = of(gate)
+			var got []string
+			for _, p := range b.read().Problems {
+				got = append(got, fmt.Sprint(p.Resource, " ", p.Level))
+			}
+			if fmt.Sprint(got) != want {
+				t.Errorf("gate %s: got the problems %v, want %v", gate, got, want)
+			}
+		}
+		_, err = api.SetAlarmState(t.Context(), &awscw.SetAlarmStateInput{AlarmName: aws.String("web-5xx-high"),
+			StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("a test")})
+		check(t, err)
+		b.app = of("{alarm: web-5xx-high}")
+		p, err := b.planned()
+		check(t, err)
+		if got := fmt.Sprint(p.Warnings); !strings.Contains(got, "it is in ALARM already, so gate web-5xx-high fails") {
+			t.Errorf("an alarm in ALARM: got the warnings %s", got)
+		}
+		check(t, b.faults.Inject("denied cloudwatch:DescribeAlarms"))
+		p, err = b.planned()
+		check(t, err)
+		if got := fmt.Sprint(p.Notes); !strings.Contains(got, "not checked: alarms web-5xx-high: it cannot be read: ") {
+			t.Errorf("alarms that may not be read: got the notes %s", got)
+		}
+	})
 }

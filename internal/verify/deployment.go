@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
@@ -32,7 +31,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 	c.tasks, c.serving, c.isDeployment = d.Tasks, d.Serving, true
 	checks := []func(context.Context){c.checkTags}
 	if d.Deploys {
-		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkHostPorts)
+		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkGateAlarms, c.checkHostPorts)
 	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups, c.checkListenerRules)
@@ -92,44 +91,6 @@ func listOrNone(all []string) string {
 		return "none"
 	}
 	return strings.Join(all, ", ")
-}
-
-// checkAlarms requires deployment alarms that exist and are not in ALARM. AWS ignores an alarm that is in ALARM when a
-// deployment begins (ECS Developer Guide, "How CloudWatch alarms detect Amazon ECS deployment failures").
-func (c *checker) checkAlarms(ctx context.Context) {
-	if c.app.Service == nil || len(AlarmNames(c.app.Service.Input)) == 0 {
-		return
-	}
-	names := AlarmNames(c.app.Service.Input)
-	all, err := c.aws.Alarms(ctx, names)
-	switch {
-	case isMissing(err):
-		for _, name := range names {
-			one, err := c.aws.Alarms(ctx, []string{name})
-			c.judgeAlarm(name, one, err)
-		}
-	case c.judge("alarms "+strings.Join(names, ", "), err, "", ""):
-		for i, name := range names {
-			c.judgeAlarm(name, all[i:i+1], nil)
-		}
-	}
-}
-
-// judgeAlarm judges one alarm, as far as it was read.
-func (c *checker) judgeAlarm(name string, read []metrics.Alarm, err error) {
-	subject := "alarm " + name
-	c.at(name, "alarmNames")
-	switch {
-	case isMissing(err):
-		c.warn(subject, "it does not exist, so it does not protect the deployment",
-			"correct deploymentConfiguration.alarms, or create the alarm in CloudWatch")
-	case !c.judge(subject, err, "", ""):
-	case read[0].IsFiring():
-		c.warn(subject, "it is in ALARM already, so ECS ignores it in this deployment",
-			"find the reason first: aws cloudwatch describe-alarm-history --alarm-name "+name)
-	default:
-		c.ok(subject, read[0].State)
-	}
 }
 
 // checkHostPorts requires container instances without a task of the service if each task needs the same host port: a

@@ -27,6 +27,8 @@ type Finding struct {
 	IsUnread bool `json:"-"`
 	// HasMoved: the tag of a running image names another image now.
 	HasMoved bool `json:"-"`
+	// IsOfPipeline: only a deployment with the pipeline depends on the subject.
+	IsOfPipeline bool `json:"-"`
 }
 
 // findings collects results. place is where the files name what is checked now.

@@ -26,7 +26,9 @@ type AWS struct {
 	Existing upkeep.Existing
 	// Alarms returns the alarms with these names, in their order.
 	Alarms func(ctx context.Context, names []string) ([]metrics.Alarm, error)
-	Read   signedread.Reader
+	// AlarmNames returns the names of all alarms.
+	AlarmNames func(ctx context.Context) ([]string, error)
+	Read       signedread.Reader
 	// ServingTasks returns the running tasks of the service that serve.
 	ServingTasks func(ctx context.Context, cluster, service string) ([]ecs.Task, error)
 	// ReadIn reads from another Region.
@@ -79,6 +81,7 @@ func Open(a *account.Account, id string, readIn func(context.Context, string) (s
 		Alarms: func(ctx context.Context, names []string) ([]metrics.Alarm, error) {
 			return metrics.ReadAlarms(ctx, a.CloudWatch(), names)
 		},
+		AlarmNames: func(ctx context.Context) ([]string, error) { return metrics.ListAlarms(ctx, a.CloudWatch()) },
 		ServingTasks: func(ctx context.Context, cluster, service string) ([]ecs.Task, error) {
 			hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}
 			now, err := hand.Observe(ctx)
@@ -107,7 +110,7 @@ func Run(ctx context.Context, app *appfile.Application, from AWS, registry Regis
 	}
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
 		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules, c.checkNetwork, c.checkHooks,
-		c.checkProviders, c.checkAlarms, c.checkHostPorts, c.checkTags} {
+		c.checkProviders, c.checkAlarms, c.checkGateAlarms, c.checkHostPorts, c.checkTags} {
 		c.place = ""
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)

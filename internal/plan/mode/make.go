@@ -43,6 +43,9 @@ func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, 
 
 // makeService plans the deployment of a service.
 func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
+	if o.leavesPipeline(app, live) {
+		live.Problems = withoutPipeline(live.Problems)
+	}
 	if err := refuseUndeployable(app, live, o); err != nil {
 		return nil, err
 	}
@@ -54,7 +57,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 		return nil, err
 	}
 	stages := app.Pipeline
-	if o.QuickSync || len(stages) == 0 || live.IsFirstDeployment() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
+	if o.leavesPipeline(app, live) {
 		p.QuickSync = true
 		stages = []appfile.Stage{syncStage(app)}
 	}
@@ -123,6 +126,12 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	planDeregistration(p, app)
 	reduceToScaling(p, app, live, o)
 	return p, nil
+}
+
+// leavesPipeline reports whether the deployment takes one step instead of the pipeline of the file, if there is one.
+func (o Options) leavesPipeline(app *appfile.Application, live plan.AWSState) bool {
+	return o.QuickSync || len(app.Pipeline) == 0 || live.IsFirstDeployment() && !o.Pipeline ||
+		o.Restart != "" && !o.Pipeline
 }
 
 // withDesiredCount returns the application with another desired count.

@@ -3,6 +3,7 @@ package mode
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -19,6 +20,11 @@ func refuseProblems(live plan.AWSState) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// withoutPipeline returns the problems of a deployment that does not use the pipeline.
+func withoutPipeline(all []plan.Problem) []plan.Problem {
+	return slices.DeleteFunc(slices.Clone(all), func(x plan.Problem) bool { return x.IsOfPipeline })
 }
 
 // warnProblems adds the other problems: warnings, and notes for what could not be checked.
