@@ -227,7 +227,7 @@ func TestANamedGroupIsReadAndChecked(t *testing.T) {
 			t.Errorf("%+v %v after %v", s, err, b.calls)
 		}
 		_, err = b.FindGroup(b.ctx, web, "prod", "api", nil)
-		b.refused(err, "", "it deploys service prod/web")
+		b.refused(err, sluice.Conflict, "it deploys service prod/web")
 		_, err = b.FindGroup(b.ctx, codedeploy.Group{Application: "shop", Name: "wbe"}, "prod", "web", nil)
 		b.refused(err, sluice.NotFound, "no such deployment group")
 		_, err = b.FindGroup(b.ctx, codedeploy.Group{Application: "shoo", Name: "web"}, "prod", "web", nil)

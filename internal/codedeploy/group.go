@@ -186,9 +186,9 @@ func (h Client) ReadGroup(ctx context.Context, g Group, cluster, service string)
 	}
 	if have := all[0]; have.ownerKey() != serviceKey(cluster, service) {
 		return GroupSettings{}, &sluice.Error{Op: "use deployment group " + g.String(),
-			Resource: serviceKey(cluster, service),
-			Err:      fmt.Errorf("it deploys service %s", have.ownerKey()),
-			Next:     "name the deployment group of this service, or omit codedeploy: sluice then finds the group"}
+			Resource: serviceKey(cluster, service), Kind: sluice.Conflict,
+			Err:  fmt.Errorf("it deploys service %s", have.ownerKey()),
+			Next: "name the deployment group of this service, or omit codedeploy: sluice then finds the group"}
 	}
 	return all[0], nil
 }

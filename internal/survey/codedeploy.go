@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -13,42 +12,29 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
 // surveyDeploymentGroup finds the deployment group of a service that CodeDeploy deploys, or the
 // reason why none can be chosen. A service that does not exist yet needs none.
 func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) {
-	if !wantsCodeDeploy(app) || live.Service == nil || live.Service.Status == nil || *live.Service.Status != "ACTIVE" {
+	if !verify.WantsCodeDeploy(app) || live.Service == nil || live.Service.Status == nil || *live.Service.Status != "ACTIVE" {
 		return
 	}
 	if c := live.Service.DeploymentController; c == nil || c.Type != "CODE_DEPLOY" {
 		return // the plan refuses it
 	}
-	want := codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}
-	s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, want, clusterOf(app),
-		*app.Service.Input.ServiceName, codedeploy.Creators(live.TaskSets))
-	if live.DeployerErr = locateGroup(app, want, err); err == nil {
+	s, err := verify.FindDeploymentGroup(ctx, codedeploy.Client{API: a.CodeDeploy()}, app, codedeploy.Creators(live.TaskSets))
+	if live.DeployerErr = verify.LocateGroup(app, err); err == nil {
 		live.Deployer = planDeployer(s)
 	}
-}
-
-// locateGroup adds to the error of a deployment group the line that names it, or its application.
-func locateGroup(app *appfile.Application, want codedeploy.Group, err error) error {
-	var about *sluice.Error
-	if err == nil || !errors.As(err, &about) || sluice.KindOf(err) == sluice.Denied {
-		return err
-	}
-	if want.Name == "" || about.Resource == want.Application {
-		return appfile.LocateAt(app.PlaceOfText(want.Application, "applicationName"), err)
-	}
-	return appfile.LocateAt(app.PlaceOfText(want.Name, "deploymentGroupName"), err)
 }
 
 // readAccountID returns the account ID. A service that CodeDeploy deploys has it in its ARN: it is
 // read first, which makes a call of sts:GetCallerIdentity unnecessary.
 func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) (string, error) {
-	if app.Service == nil || !wantsCodeDeploy(app) {
+	if !verify.WantsCodeDeploy(app) {
 		return a.ID(ctx)
 	}
 	if err := surveyCodeDeployService(ctx, a, c, app, live); err != nil {
@@ -74,12 +60,6 @@ func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Cl
 		return nil
 	}
 	return surveyDefinitions(ctx, a, c, app, now, live)
-}
-
-// wantsCodeDeploy reports whether the file sets controller CODE_DEPLOY.
-func wantsCodeDeploy(app *appfile.Application) bool {
-	c := app.Service.Input.DeploymentController
-	return c != nil && c.Type == "CODE_DEPLOY"
 }
 
 func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {

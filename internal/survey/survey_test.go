@@ -2,6 +2,7 @@ package survey_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,9 +24,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/survey"
+	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
 // bench is the world of an example and its application.
@@ -234,8 +238,58 @@ func TestAMisspeltDeploymentGroupIsToldAtItsLine(t *testing.T) {
 		onExample(t, "codedeploy", "sluice.yaml", func(b *bench) {
 			b.app = b.edited("codedeploy", edit)
 			b.wantError(edit, b.read().DeployerErr, want...)
+			b.wantFinding(verify.Error, want[0], want[1], want[2])
 		})
 	}
+}
+
+// CodeDeploy would refuse a configuration that does not exist after the task definition is registered.
+func TestTheDeploymentConfigurationMustExist(t *testing.T) {
+	onExample(t, "codedeploy", "sluice.yaml", func(b *bench) {
+		b.app = b.edited("codedeploy", "sluice.yaml: deploymentConfigName: Half => deploymentConfigName: Haf")
+		_, err := b.planned()
+		b.wantError("missing", err, "sluice.yaml:10: plan (deployment configuration Haf): CodeDeploy has no such configuration "+
+			"in this account and Region; there is CodeDeployDefault.ECSAllAtOnce", "next: correct codedeploy.deploymentConfigName: "+
+			"Half exists")
+		b.wantFinding(verify.Error, "sluice.yaml:10", "CodeDeploy has no such configuration", "Half exists")
+		check(t, b.faults.Inject("denied codedeploy:GetDeploymentConfig"))
+		p, err := b.planned()
+		check(t, err)
+		if got := fmt.Sprint(p.Notes); !strings.Contains(got, "not checked: deployment configuration Haf: it cannot be read: ") {
+			t.Errorf("a configuration that may not be read: got the notes %s", got)
+		}
+		b.app = b.edited("codedeploy", "sluice.yaml: Name: Half => Name: CodeDeployDefault.ECSCanary10Percent5Minutes")
+		p, err = b.planned()
+		check(t, err)
+		if got := fmt.Sprint(p.Notes); strings.Contains(got, "not checked: deployment configuration") {
+			t.Errorf("a predefined configuration was read: got the notes %s", got)
+		}
+	})
+}
+
+// wantFinding requires that sluice verify has a finding with these texts in its place, detail and next step.
+func (b *bench) wantFinding(status verify.Status, place, detail, next string) {
+	b.Helper()
+	place, _, _ = strings.Cut(place, ": ")
+	next = strings.TrimPrefix(next, "next: ")
+	from := verify.Open(b.account, "123456789012", func(context.Context, string) (signedread.Reader, error) {
+		return signedread.Reader{}, errors.New("another Region is not read")
+	})
+	all, err := verify.Run(b.Context(), b.app, from, noRegistry{}, verify.Options{})
+	check(b.T, err)
+	for _, f := range all {
+		if f.Status == status && f.Place == place && strings.Contains(f.Detail, detail) && strings.Contains(f.Next, next) {
+			return
+		}
+	}
+	b.Errorf("verify: no finding %s at %q has %q and %q; got %+v", status, place, detail, next, all)
+}
+
+// noRegistry has every image.
+type noRegistry struct{}
+
+func (noRegistry) Platforms(context.Context, definition.Image) ([]string, error) {
+	return []string{"linux/amd64"}, nil
 }
 
 // A cluster that does not exist may be in another account: the credentials of that account are what lacks.

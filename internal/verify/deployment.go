@@ -31,7 +31,8 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 	c.tasks, c.serving, c.isDeployment = d.Tasks, d.Serving, true
 	checks := []func(context.Context){c.checkTags}
 	if d.Deploys {
-		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkGateAlarms, c.checkHostPorts)
+		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentConfig,
+			c.checkHostPorts)
 	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups, c.checkListenerRules)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/metrics"
@@ -29,6 +30,7 @@ type AWS struct {
 	// AlarmNames returns the names of all alarms.
 	AlarmNames func(ctx context.Context) ([]string, error)
 	Read       signedread.Reader
+	CodeDeploy codedeploy.Client
 	// ServingTasks returns the running tasks of the service that serve.
 	ServingTasks func(ctx context.Context, cluster, service string) ([]ecs.Task, error)
 	// ReadIn reads from another Region.
@@ -90,8 +92,8 @@ func Open(a *account.Account, id string, readIn func(context.Context, string) (s
 			}
 			return hand.ServingTasks(ctx, now.Raw)
 		},
-		Existing: upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
-		Read:     signedread.Reader{Sender: a}, ReadIn: readIn}
+		Existing:   upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
+		CodeDeploy: codedeploy.Client{API: a.CodeDeploy()}, Read: signedread.Reader{Sender: a}, ReadIn: readIn}
 }
 
 // at sets the place of the next findings: where the files give a text as one of these members, or as any.
@@ -110,7 +112,8 @@ func Run(ctx context.Context, app *appfile.Application, from AWS, registry Regis
 	}
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
 		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules, c.checkNetwork, c.checkHooks,
-		c.checkProviders, c.checkAlarms, c.checkGateAlarms, c.checkHostPorts, c.checkTags} {
+		c.checkProviders, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentGroup, c.checkDeploymentConfig,
+		c.checkHostPorts, c.checkTags} {
 		c.place = ""
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)

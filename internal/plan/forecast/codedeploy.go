@@ -33,6 +33,12 @@ func shiftDuration(config string) (d time.Duration, ok bool) {
 	return time.Duration(steps*minutes) * time.Minute, true
 }
 
+// IsPredefined reports whether AWS has a deployment configuration of that name in every account.
+func IsPredefined(config string) bool {
+	_, is := shiftDuration(config)
+	return is
+}
+
 // lifecycleTime is about what CodeDeploy takes for its eight events in addition to starts, shifts
 // and hooks (observed).
 const lifecycleTime = 25 * time.Second
