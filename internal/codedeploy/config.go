@@ -24,7 +24,8 @@ func (h Client) FindConfig(ctx context.Context, name string) error {
 	case err == nil && out.DeploymentConfigInfo.ComputePlatform == cdtypes.ComputePlatformEcs:
 		return nil
 	case err == nil:
-		why = fmt.Sprintf("the configuration is for compute platform %s, and not for ECS", out.DeploymentConfigInfo.ComputePlatform)
+		why = fmt.Sprintf("the configuration is for compute platform %s, and not for ECS",
+			out.DeploymentConfigInfo.ComputePlatform)
 	case !errors.As(err, &missing) && !errors.As(err, &invalid):
 		return err
 	}

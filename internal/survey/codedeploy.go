@@ -24,7 +24,8 @@ func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile
 	if c := live.Service.DeploymentController; c == nil || c.Type != "CODE_DEPLOY" {
 		return // the plan refuses it
 	}
-	s, err := verify.FindDeploymentGroup(ctx, codedeploy.Client{API: a.CodeDeploy()}, app, codedeploy.Creators(live.TaskSets))
+	s, err := verify.FindDeploymentGroup(ctx, codedeploy.Client{API: a.CodeDeploy()}, app,
+		codedeploy.Creators(live.TaskSets))
 	if live.DeployerErr = verify.LocateGroup(app, err); err == nil {
 		live.Deployer = planDeployer(s)
 	}

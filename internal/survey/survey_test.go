@@ -16,6 +16,7 @@ import (
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
@@ -214,16 +215,26 @@ func TestWhatAStrategyNamesMustExist(t *testing.T) {
 				"listener/app/web/0123456789abcdef/0123456789abcdef")
 		b.app = b.edited("native", "servicedef.yaml: listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef"+
 			" => listener/app/web/0123456789abcdef/0123456789abcdef")
-		live, err := survey.ReadInputs(t.Context(), b.account, b.clock, b.app)
-		check(t, err)
-		if len(live.Problems) > 0 {
-			t.Errorf("a listener that exists: got the problems %v, want none", live.Problems)
-		}
+		_, err = b.planned()
+		b.wantError("a listener", err, "servicedef.yaml:17: plan (productionListenerRule, listener of web): an Application Load "+
+			"Balancer needs a listener rule here; that listener has rule arn:aws:elasticloadbalancing:us-east-1:123456789012:"+
+			"listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef", "next: write the ARN of the rule")
+		check(t, b.faults.Inject("denied elasticloadbalancing:DescribeRules"))
+		_, err = b.planned()
+		b.wantError("a listener whose rules may not be read", err, "needs a listener rule here",
+			"next: name a rule of it that forwards to the target group: aws elbv2 describe-rules --listener-arn arn:")
+		b.faults.ClearFaults()
 		b.app = b.edited("native", "servicedef.yaml: listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef"+
 			" => listener/app/web/0123456789abcdef/1123456789abcdef")
 		_, err = b.planned()
 		b.wantError("listener", err, "servicedef.yaml:17: ", "listener of web): it does not exist",
 			"next: correct its ARN: aws elbv2 describe-load-balancers")
+	})
+	onExample(t, "nlb", "sluice.yaml", func(b *bench) { // AWS wants the listener itself there
+		b.app.Service.Input.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: &b.app.Primary.ARN,
+			AdvancedConfiguration: &ecstypes.AdvancedConfiguration{ProductionListenerRule: aws.String(
+				"arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/net/web/0123456789abcdef/0123456789abcdef")}}}
+		b.wantFinding(verify.OK, "", "productionListenerRule, ", "")
 	})
 }
 
@@ -278,7 +289,7 @@ func (b *bench) wantFinding(status verify.Status, place, detail, next string) {
 	all, err := verify.Run(b.Context(), b.app, from, noRegistry{}, verify.Options{})
 	check(b.T, err)
 	for _, f := range all {
-		if f.Status == status && f.Place == place && strings.Contains(f.Detail, detail) && strings.Contains(f.Next, next) {
+		if f.Status == status && f.Place == place && strings.Contains(f.Subject+": "+f.Detail, detail) && strings.Contains(f.Next, next) {
 			return
 		}
 	}

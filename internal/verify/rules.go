@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
 // checkListenerRules requires the rules that ECS writes in a strategy of its own. For a Network Load Balancer they are
@@ -17,21 +18,38 @@ func (c *checker) checkListenerRules(ctx context.Context) {
 	}
 	for _, b := range c.app.Service.Input.LoadBalancers {
 		if a := b.AdvancedConfiguration; a != nil {
-			c.checkListenerRule(ctx, "productionListenerRule", aws.ToString(a.ProductionListenerRule))
-			c.checkListenerRule(ctx, "testListenerRule", aws.ToString(a.TestListenerRule))
+			group := aws.ToString(b.TargetGroupArn)
+			c.checkListenerRule(ctx, "productionListenerRule", aws.ToString(a.ProductionListenerRule), group)
+			c.checkListenerRule(ctx, "testListenerRule", aws.ToString(a.TestListenerRule), group)
 		}
 	}
 }
 
-func (c *checker) checkListenerRule(ctx context.Context, member, arn string) {
+func (c *checker) checkListenerRule(ctx context.Context, member, arn, group string) {
 	if arn == "" {
 		return
 	}
 	c.at(arn, member)
 	subject := member + ", " + sluice.ARNNames(nil).Shorten(arn)
-	if c.judge(subject, c.aws.Existing.FindRule(ctx, arn), "it does not exist", "correct its ARN: "+findRule(arn)) {
+	err := c.aws.Existing.FindRule(ctx, arn)
+	switch {
+	case !c.judge(subject, err, "it does not exist", "correct its ARN: "+findRule(arn)):
+	case strings.Contains(arn, ":listener/app/"):
+		c.refuseListener(ctx, subject, arn, group)
+	default:
 		c.ok(subject, "")
 	}
+}
+
+// refuseListener names the rules of a listener that is named where a rule is needed.
+func (c *checker) refuseListener(ctx context.Context, subject, listener, group string) {
+	detail, next := "an Application Load Balancer needs a listener rule here", "name a rule of it that forwards to the target "+
+		"group: aws elbv2 describe-rules --listener-arn "+listener
+	if rules := alb.RulesTo(ctx, c.aws.Existing.ELB, listener, group); len(rules) > 0 {
+		detail += "; that listener has rule " + strings.Join(rules, ", ")
+		next = "write the ARN of the rule"
+	}
+	c.fail(subject, detail, next)
 }
 
 // findRule returns the command that lists what the ARN of a rule or of a listener may mean.

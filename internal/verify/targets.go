@@ -65,14 +65,18 @@ func (c *checker) checkTargetGroups(ctx context.Context) {
 
 func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attachment, g upkeep.TargetGroup) {
 	want := definition.TargetType(c.networkMode())
+	addedTo := ""
+	if !g.IsForwarded {
+		addedTo = c.addedTo(ctx, a)
+	}
 	switch {
 	case g.Type != want:
 		c.fail(subject, fmt.Sprintf("its targets are of type %s, and tasks with network mode %s need %s", g.Type,
 			c.networkMode(), want), "create a target group with --target-type "+want)
-	case !g.IsForwarded && !c.isExternal():
+	case !g.IsForwarded && addedTo == "" && !c.isExternal():
 		c.fail(subject, "no load balancer forwards to it, and AWS refuses such a service",
 			"add a listener rule that forwards to it")
-	case !g.IsForwarded:
+	case !g.IsForwarded && addedTo == "":
 		c.warn(subject, "no load balancer forwards to it", "add a listener rule that forwards to it")
 	case a.container != "" && !c.hasPort(a.container, a.port):
 		c.fail(subject, fmt.Sprintf("container %s has no port mapping for port %d", a.container, a.port),
@@ -81,8 +85,22 @@ func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attach
 		c.fail(subject, "it is in "+g.VPC+", and the subnets of the tasks are not",
 			"name a target group of the same VPC")
 	default:
-		c.ok(subject, "")
+		c.ok(subject, addedTo)
 	}
+}
+
+// addedTo says to which rules a pipeline adds the target group of the canary. It is empty for any other group, and if no
+// rule forwards to the primary.
+func (c *checker) addedTo(ctx context.Context, a attachment) string {
+	app := c.app
+	if app.Canary == nil || app.Primary == nil || len(app.Pipeline) == 0 || a.arn != app.Canary.ARN {
+		return ""
+	}
+	primary, err := c.aws.Existing.TargetGroup(ctx, app.Primary.ARN)
+	if err != nil || !primary.IsForwarded {
+		return ""
+	}
+	return "the pipeline adds it to the rules of " + targetGroupName(app.Primary.ARN)
 }
 
 func (c *checker) networkMode() ecstypes.NetworkMode {

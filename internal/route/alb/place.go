@@ -103,6 +103,17 @@ func NearestGroup(ctx context.Context, api *awselb.Client, missing string) (arn 
 	return others[definition.Nearest(sluice.TargetGroupName(missing), slices.Collect(maps.Keys(others)))]
 }
 
+// RulesTo returns the ARNs of the rules of a listener that forward to a target group; none if they cannot be read.
+func RulesTo(ctx context.Context, api *awselb.Client, listener, group string) (arns []string) {
+	rules, _ := describeRules(ctx, api, &awselb.DescribeRulesInput{ListenerArn: aws.String(listener)})
+	for _, r := range rules {
+		if slices.ContainsFunc(forwardShares(r.Actions), func(s sluice.Share) bool { return s.Group == group }) {
+			arns = append(arns, aws.ToString(r.RuleArn))
+		}
+	}
+	return arns
+}
+
 // splitMissing reads each of several groups, and returns those that do not exist and one that does.
 func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent []string, found *elbtypes.TargetGroup) {
 	for _, arn := range groups {
