@@ -25,8 +25,23 @@ func (s *Source) jsonProblem(data []byte) *Problem {
 		return s.Problem(1, 1, "malformed JSON: %v", err)
 	}
 	r := &jsonReader{src: s, data: data, line: 1}
-	where := r.placeAt(min(max(at.Offset-1, 0), int64(len(data))))
+	begin := min(max(at.Offset-1, 0), int64(len(data)))
+	where := r.placeAt(begin)
+	if isComment(data[begin:]) {
+		return s.Problem(where.line, where.column, "JSON has no comments; remove it")
+	}
 	return s.Problem(where.line, where.column, "malformed JSON: %s", plainSyntax(at.Error()))
+}
+
+// hasComment reports whether a comment is the first place at which a text is not JSON. YAML would read it as a key.
+func hasComment(data []byte) bool {
+	var v json.RawMessage
+	var at *json.SyntaxError
+	return errors.As(json.Unmarshal(data, &v), &at) && at.Offset > 0 && isComment(data[at.Offset-1:])
+}
+
+func isComment(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("/*"))
 }
 
 // plainSyntax says what a message of Go's parser of JSON means.

@@ -39,10 +39,15 @@ func Parse(file string, data []byte) (*Source, error) {
 		return nil, p
 	}
 	var err error
-	if json.Valid(data) {
+	switch {
+	case json.Valid(data):
 		s.Root, err = s.readJSON(data)
-	} else if s.Root, err = s.readYAML(data); err != nil && isJSON(file) {
+	case isJSON(file) && hasComment(data):
 		err = s.jsonProblem(data)
+	default:
+		if s.Root, err = s.readYAML(data); err != nil && isJSON(file) {
+			err = s.jsonProblem(data)
+		}
 	}
 	if err != nil {
 		return nil, err
