@@ -77,7 +77,11 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 	if err == nil {
 		unused := s.unusedVariables(asked)
 		nameSetVariables(files.Problems, unused)
-		files.Application.Notes = append(files.Application.Notes, notesOnUnused(unused, asked)...)
+		if s.terminal != nil { // of several: another application may use them
+			files.Application.Notes = append(files.Application.Notes, notesOnUnused(unused, asked)...)
+		} else if files.Problems == nil {
+			files.Problems = refuseUnused(withoutNamed(unused, at.Files, files.Application.File), asked)
+		}
 	}
 	if at.local {
 		return files, err
@@ -98,6 +102,27 @@ func (s *Session) unusedVariables(asked map[string]bool) []string {
 	}
 	maps.DeleteFunc(set, func(name, _ string) bool { return asked[name] })
 	return slices.Sorted(maps.Keys(set))
+}
+
+// withoutNamed returns the variables without those that the application file names, perhaps in another environment.
+func withoutNamed(unused []string, files fs.FS, file string) []string {
+	text, _ := fs.ReadFile(files, file) // a file that was evaluated can be read
+	return slices.DeleteFunc(unused, func(name string) bool { return strings.Contains(string(text), "${"+name) })
+}
+
+// refuseUnused returns an error for each variable of --set that no file asked for.
+func refuseUnused(unused []string, asked map[string]bool) error {
+	var all []error
+	for _, name := range unused {
+		err := &sluice.Error{Op: "read the flags", Resource: "--set", Err: fmt.Errorf("no file uses %s", name),
+			Next: fmt.Sprintf("leave --set %s out, or write ${%s} in a file", name, name)}
+		if near := definition.Nearest(name, slices.Sorted(maps.Keys(asked))); near != "" {
+			err.Err = fmt.Errorf("no file uses %s; did you mean %s?", name, near)
+			err.Next = fmt.Sprintf("give --set %s=…", near)
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
 }
 
 // notesOnUnused returns a note for each variable of --set that no file asked for.
