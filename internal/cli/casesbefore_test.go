@@ -88,7 +88,8 @@ func TestPlanRefusesWhatAWSRefuses(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"group-without-load-balancer": {"target group alone", "no load balancer forwards to it",
 			"next: add a listener rule that forwards to it"},
-		"unknown-capacity-provider": {"capacity provider nope", "cluster prod does not have it", "put-cluster-capacity-providers"},
+		"unknown-capacity-provider": {"capacity provider nope", "cluster prod does not have it",
+			"next: add it to the cluster, which has none, or use launchType", "!put-cluster-capacity-providers"},
 		"17-placeholder-in-angle-brackets": {"taskdef.json:13:", "containerDefinitions[].image is a template that was not " +
 			"rendered", "next: write the value, or render the file first"},
 		"unknown-subnet": {"subnet subnet-0ffffffffffffffff", "it does not exist in us-east-1", "next: correct its ID"},

@@ -77,7 +77,7 @@ func (c *checker) checkProviders(ctx context.Context) {
 		case !slices.Contains(cluster.Providers, lastPart(name, "/")):
 			next := "name one of these in capacityProviderStrategy, or add it to the cluster"
 			if len(cluster.Providers) == 0 {
-				next = "add it to the cluster with aws ecs put-cluster-capacity-providers, or use launchType"
+				next = "add it to the cluster, which has none, or use launchType"
 			}
 			c.fail(subject, fmt.Sprintf("cluster %s does not have it; it has %s", lastPart(c.clusterName(), "/"),
 				listOrNone(cluster.Providers)), next)
