@@ -108,7 +108,7 @@ func (d *decoder) findMember(all []member, e Entry, name, where string, also []s
 }
 
 func (d *decoder) addUnknownKey(e Entry, where string, known []string) {
-	if meant := Nearest(e.Key, known); meant != "" {
+	if meant := cmp.Or(composeMember(e.Key, known), Nearest(e.Key, known)); meant != "" {
 		p := d.src.AtKey(e, "unknown key %q in %s", e.Key, where)
 		p.Meant = meant
 		d.addProblem(p)
@@ -117,6 +117,15 @@ func (d *decoder) addUnknownKey(e Entry, where string, known []string) {
 	p := d.src.AtKey(e, "unknown key %q in %s: not a field of AWS, or newer than sluice's AWS SDK", e.Key, where)
 	p.Next = "correct the key, or remove it"
 	d.addProblem(p)
+}
+
+// composeMember returns the member for a key of Docker Compose. It is empty if there is none.
+func composeMember(key string, known []string) string {
+	name := map[string]string{"ports": "portMappings", "env_file": "environmentFiles", "volumes": "mountPoints"}[key]
+	if !slices.Contains(known, name) {
+		return ""
+	}
+	return name
 }
 
 func containsFold(list []string, s string) bool {
