@@ -76,8 +76,6 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"a person asked to delete this service, and it has tasks", "tasks.txtar"},
 	"run sluice tasks to list the tasks, and sluice tasks --id ID --stop": {
 		"a person asked to roll back a deployment of a standalone task", "run.txtar"},
-	"add it to the cluster with aws ecs put-cluster-capacity-providers": {
-		"the cluster exists and has no capacity provider that the command would remove", "TestPlanRefusesWhatAWSRefuses"},
 	"leave --deregister-task-definition out, and run sluice deregister later": {
 		"a person gave --deregister-task-definition", "codedeploy-until.txtar"},
 }
