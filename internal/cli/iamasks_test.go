@@ -170,6 +170,8 @@ func asksForOthers(input any, on func(string, ...string) []requestedCall) []requ
 				codeDeploy("deploymentconfig", i.DeploymentConfigName)})
 		}
 		return all
+	case *awscd.GetDeploymentConfigInput:
+		return on("codedeploy:GetDeploymentConfig", codeDeploy("deploymentconfig", i.DeploymentConfigName))
 	case *awscd.BatchGetApplicationsInput:
 		return on("codedeploy:BatchGetApplications", codeDeploy("application", &i.ApplicationNames[0]))
 	case *awscd.ListDeploymentGroupsInput:

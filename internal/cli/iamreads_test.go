@@ -27,6 +27,9 @@ var (
 		"iam:GetRole":                    "and for the path of its role",
 		"ecs:DescribeClusters":           "sluice verify reads whether the cluster exists",
 		"logs:DescribeLogGroups":         "sluice verify reads whether the log groups exist",
+		"codedeploy:GetDeploymentConfig": "who creates a deployment needs it too: see ../policy/behind.go",
+		// An error can do without the names.
+		"codedeploy:ListDeploymentConfigs": "near names of a configuration that does not exist",
 	}
 )
 
