@@ -75,5 +75,7 @@ func TestAnImageOfAFlagNeedsTheExecutionRole(t *testing.T) {
 		}
 		b.expect("plan", 0, "!(execution role)")
 	})
-	playCase(t, "14-tag-that-moved", []caseEdit{file}, func(b *caseBench) { b.expect("plan --image "+image, 0, "!(execution role)") })
+	playCase(t, "14-tag-that-moved", []caseEdit{file}, func(b *caseBench) {
+		b.expect("plan --image "+image, 0, "!(execution role)")
+	})
 }

@@ -200,7 +200,8 @@ func TestExchangedTargetGroupsAreRefused(t *testing.T) {
 			check(t, b.clock.Sleep(ctx, time.Minute))
 			b.app.Primary.ARN, b.app.Canary.ARN = b.app.Canary.ARN, b.app.Primary.ARN
 			_, err = b.planned()
-			b.wantError(example.name, err, example.want, "next: correct input.targetGroups: exchange the ARNs of the primary and the canary")
+			b.wantError(example.name, err, example.want,
+				"next: correct input.targetGroups: exchange the ARNs of the primary and the canary")
 			for i, stage := range b.app.Pipeline { // no share for the former primary
 				if _, shifts := stage.With.(appfile.TrafficRouting); shifts {
 					b.app.Pipeline[i].With = appfile.TrafficRouting{Weights: sluice.CanaryShare(100)}

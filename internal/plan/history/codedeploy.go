@@ -30,8 +30,8 @@ type PastShift struct {
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
 // back. It takes the revision to if given. While a deployment runs, it takes the other task set, unless
-// that has the same revision. A running rollback is an error: its end would leave the version that it replaces. Otherwise it takes the revision of the newest other deployment in past, newest first,
-// unless the current one was returned to.
+// that has the same revision. A running rollback is an error: its end would leave the version that it replaces. Otherwise
+// it takes the revision of the newest other deployment in past, newest first, unless the current one was returned to.
 func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past []PastShift) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}

@@ -193,7 +193,8 @@ func TestAShiftIsToTheGroupOfTheTasks(t *testing.T) {
 		ctx := context.Background()
 		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
 		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-		b.ExpectEnd(end, sluice.RolledBack, "would be lost: the tasks are in ", "PRIMARY sim/web:v1 100% 4 running; primary 100 canary 0")
+		b.ExpectEnd(end, sluice.RolledBack, "would be lost: the tasks are in ",
+			"PRIMARY sim/web:v1 100% 4 running; primary 100 canary 0")
 		b.ExpectNoneLost()
 	})
 }
