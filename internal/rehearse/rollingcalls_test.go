@@ -277,8 +277,8 @@ var failingCalls = []struct {
 	{"canary", "sim/web:v2-noboot", false, 103},
 	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 96},
 	{"bluegreen", "sim/web:v2-noboot", false, 81},
-	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 61},
-	{"codedeploy", "sim/web:v2-noboot", false, 58},
+	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 62},
+	{"codedeploy", "sim/web:v2-noboot", false, 59},
 }
 
 // TestCallsOfAFailingDeployment: polls are rare while the circuit breaker counts, and while tasks of the rollback

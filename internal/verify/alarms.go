@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/metrics"
@@ -49,7 +50,7 @@ func (c *checker) checkGateAlarms(ctx context.Context) {
 		uses[name] = alarmUse{[]string{"alarm", "alarms"}, "gate " + g.Name + " cannot judge", "gate " + g.Name + " fails",
 			uses[name].isNeeded || !g.DryRun && g.OnError != appfile.Pass, true}
 	}
-	c.readAlarms(ctx, names, func(name string) alarmUse { return uses[name] })
+	c.readAlarms(account.WithOptionalReads(ctx), names, func(name string) alarmUse { return uses[name] })
 }
 
 // readAlarms reads alarms and judges each.
