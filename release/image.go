@@ -7,7 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -91,7 +94,7 @@ func (r *Release) image(b Binary) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := packTar(entries, r.Time)
+	data, err := packTar(withFolders(entries), r.Time)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +115,21 @@ func (r *Release) image(b Binary) (v1.Image, error) {
 		return nil, err
 	}
 	return mutate.Annotations(image, r.labels()).(v1.Image), nil
+}
+
+// withFolders adds the folders of the files. Docker's engine lets only root into a folder that a layer leaves out.
+func withFolders(entries []entry) []entry {
+	has := map[string]bool{}
+	for _, e := range entries {
+		has[e.name] = true
+	}
+	for _, e := range slices.Clone(entries) {
+		for dir := path.Dir(strings.TrimSuffix(e.name, "/")); dir != "." && !has[dir+"/"]; dir = path.Dir(dir) {
+			has[dir+"/"] = true
+			entries = append(entries, entry{dir + "/", programMode, nil})
+		}
+	}
+	return entries
 }
 
 func (r *Release) imageConfig(b Binary, image v1.Image) *v1.ConfigFile {
