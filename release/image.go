@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +122,7 @@ func withFolders(entries []entry) []entry {
 	for _, e := range entries {
 		has[e.name] = true
 	}
-	for _, e := range slices.Clone(entries) {
+	for _, e := range entries {
 		for dir := path.Dir(strings.TrimSuffix(e.name, "/")); dir != "." && !has[dir+"/"]; dir = path.Dir(dir) {
 			has[dir+"/"] = true
 			entries = append(entries, entry{dir + "/", programMode, nil})

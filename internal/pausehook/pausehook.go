@@ -58,3 +58,12 @@ func ServiceDeployment(ctx context.Context, s ecs.Service, arn string) (*verdict
 	}
 	return &all[0], nil
 }
+
+// CurrentDeployment reads the service deployment that a service has now; nil if it has none.
+func CurrentDeployment(ctx context.Context, s ecs.Service) (*verdict.Record, error) {
+	live, err := s.Observe(ctx)
+	if err != nil || live == nil || live.CurrentDeployment() == "" {
+		return nil, err
+	}
+	return ServiceDeployment(ctx, s, live.CurrentDeployment())
+}

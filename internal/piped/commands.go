@@ -96,12 +96,8 @@ func (c *commands) answerHooks(ctx context.Context, command *contract.Command) e
 		return err
 	}
 	service := c.serviceClient()
-	live, err := service.Observe(ctx)
-	if err != nil || live == nil || live.CurrentDeployment() == "" {
-		return err
-	}
-	record, err := pausehook.ServiceDeployment(ctx, service, live.CurrentDeployment())
-	if err != nil {
+	record, err := pausehook.CurrentDeployment(ctx, service)
+	if err != nil || record == nil {
 		return err
 	}
 	hooks := record.AwaitedHooks()

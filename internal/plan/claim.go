@@ -22,6 +22,9 @@ func (c Claim) String() string {
 	return strings.TrimSuffix(c.Deployment+" "+c.Until.UTC().Format(time.RFC3339)+" "+c.Former, " ")
 }
 
+// IsValidAt reports whether the claim has not expired at a time.
+func (c Claim) IsValidAt(t time.Time) bool { return !c.Until.Before(t) }
+
 // ClaimText formats the value of a claim tag for people: the owner and the expiry.
 func ClaimText(value string) string {
 	c, err := ParseClaim(value)

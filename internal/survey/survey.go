@@ -167,7 +167,7 @@ func recordService(live *plan.AWSState, now *ecs.ServiceState, c clock.Clock) {
 		return
 	}
 	var err error
-	if live.Lost, err = plan.ParseClaim(value); err != nil || live.Lost.Until.After(c.Now()) {
+	if live.Lost, err = plan.ParseClaim(value); err != nil || live.Lost.IsValidAt(c.Now()) {
 		live.Claim = value
 	}
 }

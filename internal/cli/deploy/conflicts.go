@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/pausehook"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -178,13 +179,8 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 // isAtHook reports whether ECS has paused its deployment of the service of d at a hook. It is false if that cannot be
 // read: a next step is then less exact.
 func isAtHook(ctx context.Context, a *account.Account, d journal.Deployment) bool {
-	api := a.ECS()
-	live, err := ecs.Service{API: api, Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
-	if err != nil || live == nil || live.CurrentDeployment() == "" {
-		return false
-	}
-	all, err := ecs.NewRecords(api).Read(ctx, []string{live.CurrentDeployment()})
-	return err == nil && len(all) > 0 && len(all[0].AwaitedHooks()) > 0
+	now, err := pausehook.CurrentDeployment(ctx, ecs.Service{API: a.ECS(), Cluster: d.Cluster, Name: d.Service})
+	return err == nil && len(now.AwaitedHooks()) > 0
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment

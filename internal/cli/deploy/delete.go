@@ -128,7 +128,8 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 	if j != nil {
 		defer j.Close()
 	}
-	open, err := p.openOf(ctx, app, j)
+	open, err := p.OpenOf(ctx, j, journal.Filter{Cluster: session.ClusterName(app), Service: session.ServiceOrGroup(app),
+		Region: app.Region})
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 			"sluice abort %s", id, id, id), "deployment %s of it is %s", id, open[0].State)
 	}
 	claim, err := plan.ParseClaim(live.ClaimValue())
-	if err != nil || !claim.Until.After(now) {
+	if err != nil || !claim.IsValidAt(now) {
 		return nil // another tool's value is no claim
 	}
 	next := "wait for it to end or for its claim to expire, or end it with the journal that it was started with"
@@ -158,15 +159,4 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 func deleteError(app *appfile.Application, kind sluice.Kind, next, why string, args ...any) error {
 	return &sluice.Error{Op: "delete the service", Resource: session.ClusterName(app) + "/" + *app.Service.Input.ServiceName,
 		Kind: kind, Err: fmt.Errorf(why, args...), Next: next}
-}
-
-// openOf returns the deployments of the application in a journal that have not ended.
-func (p *program) openOf(ctx context.Context, app *appfile.Application, j *journal.Journal) ([]journal.Deployment,
-	error) {
-	if j == nil {
-		return nil, nil
-	}
-	at := p.Endpoint(ctx)
-	return j.Deployments(ctx, journal.Filter{Cluster: session.ClusterName(app), Service: session.ServiceOrGroup(app),
-		Region: app.Region, At: &at, Open: true})
 }

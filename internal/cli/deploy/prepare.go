@@ -230,10 +230,5 @@ func (p *program) findLostClaim(ctx context.Context, live plan.AWSState) (plan.C
 // listOpenDeployments returns the deployments of the plan's service that have not ended.
 func (p *program) listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment,
 	error) {
-	if j == nil {
-		return nil, nil
-	}
-	at := p.Endpoint(ctx)
-	return j.Deployments(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster,
-		Service: pl.Service, At: &at, Open: true})
+	return p.OpenOf(ctx, j, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster, Service: pl.Service})
 }

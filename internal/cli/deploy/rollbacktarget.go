@@ -166,7 +166,7 @@ func refuseEndedRollback(ctx context.Context, t *session.Opened) error {
 			"the service was deleted after deployment %s had ended (%s)", d.ID, d.Outcome)
 	}
 	claim, err := plan.ParseClaim(live.ClaimValue())
-	if err != nil || claim.Deployment == d.ID || !claim.Until.After(t.Clock.Now()) {
+	if err != nil || claim.Deployment == d.ID || !claim.IsValidAt(t.Clock.Now()) {
 		return nil // another tool's value is no claim
 	}
 	return refuse(sluice.Overtaken, "wait for that deployment to end, then run sluice status to see what serves",

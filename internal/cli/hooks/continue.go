@@ -208,9 +208,8 @@ func (p *program) eachOpen(ctx context.Context, of pausedService,
 		return err
 	}
 	defer j.Close()
-	at := p.Endpoint(ctx)
-	open, err := j.Deployments(ctx, journal.Filter{Region: of.account.Region(), Cluster: sluice.ARNName(of.service.Cluster),
-		Service: of.service.Name, At: &at, Open: true})
+	open, err := p.OpenOf(ctx, j, journal.Filter{Region: of.account.Region(), Cluster: sluice.ARNName(of.service.Cluster),
+		Service: of.service.Name})
 	for _, d := range open {
 		if done, err := visit(j, d); done || err != nil {
 			return err

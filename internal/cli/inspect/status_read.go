@@ -60,20 +60,20 @@ func targetOfApp(app *appfile.Application) StatusTarget {
 
 // ServiceReport is the state of a service, from the service down to its targets.
 type ServiceReport struct {
-	Cluster    string          `json:"cluster"`
-	Service    string          `json:"service"`
-	Region     string          `json:"region"`
-	Status     string          `json:"status"` // empty: the service does not exist
-	Controller string          `json:"controller,omitempty"`
-	Desired    int             `json:"desired"`
-	Running    int             `json:"running"`
-	Pending    int             `json:"pending"`
-	Claim      string          `json:"claim,omitempty"`
-	HasExpired bool            `json:"claimExpired,omitempty"`
-	Scaling    []scalingReport `json:"autoScaling,omitempty"`
-	Rules      []ruleReport    `json:"rules,omitempty"`
-	Callers    *callersReport  `json:"callers,omitempty"` // nil: no target group, or the load balancer may not be read
-	Names      []nameReport    `json:"names,omitempty"`   // of Cloud Map
+	Cluster      string          `json:"cluster"`
+	Service      string          `json:"service"`
+	Region       string          `json:"region"`
+	Status       string          `json:"status"` // empty: the service does not exist
+	Controller   string          `json:"controller,omitempty"`
+	Desired      int             `json:"desired"`
+	Running      int             `json:"running"`
+	Pending      int             `json:"pending"`
+	Claim        string          `json:"claim,omitempty"`
+	ClaimExpired bool            `json:"claimExpired,omitempty"`
+	Scaling      []scalingReport `json:"autoScaling,omitempty"`
+	Rules        []ruleReport    `json:"rules,omitempty"`
+	Callers      *callersReport  `json:"callers,omitempty"` // nil: no target group, or the load balancer may not be read
+	Names        []nameReport    `json:"names,omitempty"`   // of Cloud Map
 	// Requests are those of the last minute while the canary gets some.
 	Requests     *sluice.RequestsCounted `json:"requests,omitempty"`
 	TaskSets     []taskSetReport         `json:"taskSets,omitempty"`
@@ -150,7 +150,7 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	}
 	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.ClaimValue()
 	if k, err := plan.ParseClaim(t.Claim); err == nil {
-		t.HasExpired = k.Until.Before(c.Now())
+		t.ClaimExpired = !k.IsValidAt(c.Now())
 	}
 	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
 	if err := t.addScaling(ctx, a, s, live); err != nil {

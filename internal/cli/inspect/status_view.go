@@ -76,7 +76,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	d := t.Deployment
 	if d == nil {
 		switch {
-		case t.HasExpired:
+		case t.ClaimExpired:
 			fmt.Fprintf(b, "the claim of a deployment of another journal has expired: %s\n", plan.ClaimText(t.Claim))
 		case t.Claim != "":
 			fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", plan.ClaimText(t.Claim))

@@ -45,8 +45,7 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
 			Region: app.Region})
 	}
-	at := s.Endpoint(ctx)
-	open, err := j.Deployments(ctx, journal.Filter{Open: true, At: &at})
+	open, err := s.OpenOf(ctx, j, journal.Filter{})
 	if err != nil {
 		return journal.Deployment{}, err
 	}
@@ -167,4 +166,14 @@ func underwayText(n int) string {
 		return "1 deployment is under way"
 	}
 	return fmt.Sprintf("%d deployments are under way", n)
+}
+
+// OpenOf returns the deployments of a filter that have not ended, at the endpoint of the calls. j may be nil.
+func (s *Session) OpenOf(ctx context.Context, j *journal.Journal, of journal.Filter) ([]journal.Deployment, error) {
+	if j == nil {
+		return nil, nil
+	}
+	at := s.Endpoint(ctx)
+	of.At, of.Open = &at, true
+	return j.Deployments(ctx, of)
 }

@@ -46,7 +46,7 @@ func (c *Claim) ReadTags(tags map[string]string, deployment string, now time.Tim
 	switch {
 	case err == nil && k.Deployment == deployment:
 		c.Seen, c.Until = now, k.Until
-	case err == nil && k.Until.Before(now): // the claim of another deployment has expired
+	case err == nil && !k.IsValidAt(now): // the claim of another deployment has expired
 	default:
 		c.OtherValue = value
 	}
