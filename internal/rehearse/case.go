@@ -33,6 +33,7 @@ type Case struct {
 	FullDisk      FullDisk
 	Codec         bool   // encode and decode calls as on the network
 	AllowRoute    bool   // the files set onUnhealthyRoute: allow
+	Exchanged     bool   // the files name the primary's target group as the canary's, and the reverse
 	Provider      string // of metrics, for a gate: what it answers, a word for each reading, the last one repeats
 	PipeCD        bool   // the generated files have the form of PipeCD's
 

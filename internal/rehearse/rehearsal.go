@@ -148,9 +148,16 @@ func (c Case) isUnhealthyRoute(err error) bool {
 		strings.Contains(err.Error(), "is not attached to a load balancer"))
 }
 
+// isExchanged reports whether the plan is refused because the files name the groups the wrong way round. A rule that
+// sends all its requests to the canary's group then seems to be one of production.
+func (c Case) isExchanged(err error) bool {
+	return c.Exchanged && (strings.Contains(err.Error(), "the primary target group") ||
+		c.World.CanaryOnlyRule && strings.Contains(err.Error(), "callers do not reach the service"))
+}
+
 // recordRefusal records the result of a case whose application cannot be deployed.
 func (f *Rehearsal) recordRefusal(err error) {
-	if f.Case.Generated && !f.Case.isUnhealthyRoute(err) {
+	if f.Case.Generated && !f.Case.isUnhealthyRoute(err) && !f.Case.isExchanged(err) {
 		f.Report.Fail("the case cannot be deployed: %v", err)
 	}
 	f.Report.Result.Cause, f.Report.Result.Next = err.Error(), sluice.NextStep(err)

@@ -107,6 +107,9 @@ func (d *draft) writeTaskSets(c rehearse.Case) {
 
 func (d *draft) writeGroups(c rehearse.Case) {
 	w := c.World
+	if c.Exchanged {
+		w.Primary, w.Canary = w.Canary, w.Primary
+	}
 	writeLine(&d.input, "  targetGroups:")
 	for _, g := range []struct {
 		name string

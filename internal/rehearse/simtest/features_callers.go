@@ -43,6 +43,7 @@ func callerFeatures() []feature {
 			return slices.ContainsFunc(c.Pipeline, givesCanaryRequests) &&
 				!c.HasIntervention(rehearse.SecondSluice) && !c.HasIntervention(rehearse.TakeOver) // which no person approves
 		}, (*random).addGate},
+		{"target groups that the files exchange", 4, shiftsWeights, func(_ *random, c *rehearse.Case) { c.Exchanged = true }},
 	}
 }
 

@@ -56,6 +56,9 @@ func Format(c rehearse.Case) string {
 	if c.AllowRoute {
 		line("allow-route")
 	}
+	if c.Exchanged {
+		line("exchanged-groups")
+	}
 	if c.Provider != "" {
 		line("provider %s", c.Provider)
 	}

@@ -64,6 +64,8 @@ func parseLine(c *rehearse.Case, word, rest string) (err error) {
 		c.PipeCD = true
 	case "allow-route":
 		c.AllowRoute = true
+	case "exchanged-groups":
+		c.Exchanged = true
 	case "at", "after-stage", "after-write", "at-event", string(rehearse.Before), string(rehearse.AfterEnd):
 		return parseIntervention(c, word, rest)
 	case "kill":

@@ -75,6 +75,7 @@ func smallerCases(c rehearse.Case) (all []rehearse.Case) {
 	keep(func(l *rehearse.Case) { l.New = "" })
 	keep(func(l *rehearse.Case) { l.Codec = false })
 	keep(func(l *rehearse.Case) { l.AllowRoute = false })
+	keep(func(l *rehearse.Case) { l.Exchanged = false })
 	keep(func(l *rehearse.Case) { l.PipeCD = false })
 	plain := PlainWorld()
 	for _, trait := range strings.Fields(traitText(plain)) {
