@@ -337,7 +337,7 @@ func (r *run) openStage(s plan.Stage, began time.Time) (*stage.Run, *host, error
 	}
 	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index,
 		Deployment: r.d.ID, Host: h, Facts: &r.facts, OutsideAWS: r.OutsideAWS,
-		HandOver: opts.NoWait, HandOverAt: opts.Until,
+		HandOver: opts.NoWait && r.plan.EndsAfter(s.Index), HandOverAt: opts.Until,
 		Interrupt: func(ctx context.Context) error { return r.checkInterrupt(ctx, s) }})
 	return w, h, err
 }

@@ -198,6 +198,16 @@ func (p *Plan) EndsNoWait(index int) bool {
 		s.IsWait() && !p.HasGates(index) && !slices.ContainsFunc(p.Stages[index+1:], Stage.NeedsApproval)
 }
 
+// EndsAfter reports whether no approval and no gate follows a stage: AWS may finish the stage without a process of sluice.
+func (p *Plan) EndsAfter(index int) bool {
+	for i := index + 1; i < len(p.Stages); i++ {
+		if p.Stages[i].NeedsApproval() || p.HasGates(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // isApproved reports whether a person approved the stage after it had asked about its gates. An earlier
 // approval was given without knowing that the gates are undecided.
 func (r Result) isApproved(commands []Command) bool {

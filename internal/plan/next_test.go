@@ -28,6 +28,18 @@ func failed(i int, k sluice.Kind) Result {
 	return Result{Index: i, Status: Failed, Began: t0, Kind: k, Cause: "boom"}
 }
 
+// AWS finishes a stage alone only if no approval and no gate is left.
+func TestEndsAfter(t *testing.T) {
+	p := pipeline()
+	p.Stages = append(p.Stages, Stage{Index: 4, Name: appfile.StageWait, Gates: []appfile.Gate{{}}},
+		Stage{Index: 5, Name: appfile.StageWait})
+	for index, want := range []bool{false, false, false, false, true, true} {
+		if got := p.EndsAfter(index); got != want {
+			t.Errorf("EndsAfter(%d) = %t, want %t", index, got, want)
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	yes := func(by string) Command { return Command{Kind: Approve, Stage: 2, By: by} }
 	manual := pipeline()

@@ -48,7 +48,7 @@ func (cs *callers) attachCallers() {
 		cs.tallies = append(cs.tallies, loadgen.Attach(cs.env.Sim.World(), cs.env.Sim.Balancer(),
 			loadgen.Caller{Key: cs.env.worldKey(), Balancer: w.Balancer, Port: l.Port,
 				Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web",
-					Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(w.Rate, Rate)),
+					Path: cmp.Or(strings.TrimSuffix(r.Path, "*"), "/")}, Rate: float64(cmp.Or(w.Rate, Rate)),
 				Hold: connectionHold}))
 	})
 }

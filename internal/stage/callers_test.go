@@ -34,6 +34,9 @@ var routeActs = map[string]struct {
 		"forwards to web-primary 0, web-canary 100", "503"},
 	"fixed response":   {func(b *stagetest.Bench) { b.Respond() }, "its action is fixed-response", "503"},
 	"listener deleted": {func(b *stagetest.Bench) { b.DeleteListener() }, "its listener was deleted", "0"},
+	"another port":     {func(b *stagetest.Bench) { b.MoveListener(81) }, "its listener has port 81, and had 80", "0"},
+	"a rule in front": {func(b *stagetest.Bench) { b.AddRule(1, "/*", stagetest.Fixed("503")) },
+		"gets no requests: rule 1 of port 80, whose action is fixed-response, gets them all before", "503"},
 }
 
 // A rolling deployment succeeds only if callers get its revision. Whatever others do to the rule, the end of the
@@ -168,6 +171,52 @@ func TestUnhealthyRouteIsRefused(t *testing.T) {
 					!strings.Contains(sluice.NextStep(err), `"Weight":100`) ||
 					!strings.Contains(sluice.NextStep(err), "aws elbv2 modify-listener --listener-arn "+b.Listener) {
 					b.Errorf("%v; next: %s", err, sluice.NextStep(err))
+				}
+			})
+		})
+	}
+}
+
+// A rule in front of the one of callers is an outage before the deployment too. No command is safe: somebody may have
+// closed the service for maintenance.
+func TestRuleInFrontIsRefused(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		front := b.AddRule(1, "/*", stagetest.Fixed("503"))
+		b.CallersGet() // the nodes of the load balancer follow within seconds
+		_, err := b.Plan(b.RollingFiles("sim/web:v2", stagetest.Breaker), mode.Options{})
+		if err == nil || !strings.Contains(err.Error(), "default rule of port 80 gets no requests: rule 1 of port 80") ||
+			!strings.Contains(sluice.NextStep(err), "higher number: aws elbv2 describe-rules --rule-arns "+front) {
+			t.Errorf("%v; next: %s", err, sluice.NextStep(err))
+		}
+		if got := b.CallersGet(); got != "503" {
+			t.Errorf("callers get %q, want 503", got)
+		}
+	})
+}
+
+// Other conditions of the rule of callers are an outage, however its weights are.
+func TestConditionsOfARuleAreAboutCallers(t *testing.T) {
+	for path, want := range map[string]struct {
+		outcome     sluice.Outcome
+		cause, gets string
+	}{
+		"/nothing": {sluice.Failed, "its conditions are path /nothing, and were path /*", "404"},
+		"*":        {sluice.Succeeded, "", "v2 200"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				rule := b.AddRule(5, "/*", b.Forward(false)...)
+				stagetest.Got(b.ELB.ModifyListener(context.Background(), &awselb.ModifyListenerInput{
+					ListenerArn: aws.String(b.Listener), DefaultActions: []elbtypes.Action{stagetest.Fixed("404")}}))(b)
+				end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {
+					stagetest.Got(b.ELB.ModifyRule(context.Background(), &awselb.ModifyRuleInput{RuleArn: aws.String(rule),
+						Conditions: stagetest.PathCondition(path)}))(b)
+				})
+				if end.Outcome != want.outcome || !strings.Contains(end.Cause, want.cause) {
+					b.Errorf("%s: %q, want %s: %q\n%s", end.Outcome, end.Cause, want.outcome, want.cause, b.EventLog())
+				}
+				if got := b.CallersGet(); got != want.gets {
+					b.Errorf("callers get %q, want %q", got, want.gets)
 				}
 			})
 		})

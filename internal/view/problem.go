@@ -31,6 +31,10 @@ type Problem struct {
 	Why   string // "rule 10 of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
 	// CanServe are the names of the service's groups that can serve the version: where the rule should send requests.
 	CanServe []string
+	// Empty is the ARN of a group of the service that gets requests and cannot serve; empty: that is not the problem.
+	Empty string
+	// Former is what the rule or its listener had before, and the command that shows it; empty: the same.
+	Former string
 }
 
 // Next returns the command that mends the problem, or the one that shows the rule.
@@ -38,12 +42,19 @@ func (p Problem) Next() string {
 	if p.Route.Repair != "" {
 		return "give the weight to the group that can serve: " + p.Route.Repair
 	}
-	if p.Route.Gone != "" {
+	switch {
+	case p.Route.Hidden != "":
+		return "see the rule that gets the requests, and remove it or give it a higher number: " +
+			DescribeRuleCommand(p.Route.HiddenBy)
+	case p.Route.Gone != "":
 		return "create the rule again, with an action that forwards to the target group of the service"
-	}
-	if len(p.CanServe) > 0 {
+	case p.Former != "":
+		return "see it, then restore " + p.Former
+	case len(p.CanServe) > 0:
 		return "see the rule, then restore its forward action, to " + strings.Join(p.CanServe, " or ") + ": " +
 			DescribeRuleCommand(p.Route.ARN)
+	case p.Empty != "":
+		return "see why no target of the group can serve: aws elbv2 describe-target-health --target-group-arn " + p.Empty
 	}
 	return "see the rule, then restore its forward action: " + DescribeRuleCommand(p.Route.ARN)
 }
@@ -54,7 +65,8 @@ func (p Problem) Next() string {
 func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	for _, r := range t.Routes {
 		if why := t.problemOf(r, before, serving); why != "" {
-			all = append(all, Problem{Route: r, Why: r.Name() + " " + why, CanServe: t.canServe(serving)})
+			all = append(all, Problem{Route: r, Why: r.Name() + " " + why, CanServe: t.canServe(serving),
+				Empty: t.emptyGroup(r), Former: before.former(r)})
 		}
 	}
 	return all
@@ -98,7 +110,7 @@ func (t Traffic) MostlyUnhealthy() string {
 // LostSince returns the rules by which callers reached the service in an earlier read, and do not any more.
 func (t Traffic) LostSince(before Traffic) (all []Problem) {
 	for _, p := range t.Problems(before) {
-		if own, _ := t.weight(p.Route); before.reached(p.Route.ARN) && (own == 0 || p.Route.Gone != "") {
+		if before.reached(p.Route.ARN) && (!t.serves(p.Route) || p.Former != "") {
 			all = append(all, p)
 		}
 	}
@@ -120,6 +132,12 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 		return ""
 	case r.Gone != "":
 		return "no longer exists: " + string(r.Gone)
+	case r.Hidden != "" && !before.reached(r.ARN) && t.ReceivesRequests():
+		return ""
+	case r.Hidden != "":
+		return "gets no requests: " + r.Hidden + ", gets them all before"
+	case before.former(r) != "" && !t.isReplaced(r, before):
+		return "gets other requests than before: " + before.changes(r)
 	case r.Action != "":
 		return "no longer forwards: its action is " + r.Action
 	case all == 0:
@@ -130,6 +148,44 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 	for _, s := range r.Forward {
 		if why := t.problemOfShare(s, all, serving); why != "" {
 			return why
+		}
+	}
+	return ""
+}
+
+// changes describes how the requests that a rule gets differ from those that it got in this earlier read; empty: it gets
+// at least the same ones, or reached no group of the service then.
+func (t Traffic) changes(r Route) string {
+	was, ok := t.route(r.ARN)
+	switch {
+	case !ok || !t.serves(was):
+		return ""
+	case was.Port != r.Port && was.Port != 0:
+		return fmt.Sprintf("its listener has port %d, and had %d", r.Port, was.Port)
+	case len(was.Conditions) > 0 && !matchesAll(r.Conditions, was.Conditions):
+		return fmt.Sprintf("its conditions are %s, and were %s", describeConditions(r.Conditions),
+			describeConditions(was.Conditions))
+	}
+	return ""
+}
+
+// former describes what to restore so that a rule gets the requests of this earlier read again; empty: nothing.
+func (t Traffic) former(r Route) string {
+	was, _ := t.route(r.ARN)
+	switch {
+	case t.changes(r) == "":
+		return ""
+	case was.Port != r.Port:
+		return fmt.Sprintf("port %d: %s", was.Port, DescribeRuleCommand(r.Listener))
+	}
+	return "its conditions: " + DescribeRuleCommand(r.ARN)
+}
+
+// emptyGroup returns the group of the service to which a rule gives weight and that cannot serve; empty: there is none.
+func (t Traffic) emptyGroup(r Route) string {
+	for _, s := range r.Forward {
+		if g, own := t.group(s.Group); own && s.Weight > 0 && g.Read && !g.Deleted && g.Healthy == 0 {
+			return s.Group
 		}
 	}
 	return ""
@@ -163,8 +219,7 @@ func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) strin
 // Callers of the service use that rule, and the default action may keep what ECS's own strategy left there.
 func (t Traffic) isCovered(r Route) bool {
 	return r.IsDefault() && slices.ContainsFunc(t.Routes, func(x Route) bool {
-		own, _ := t.weight(x)
-		return x.Listener == r.Listener && !x.IsDefault() && x.Gone == "" && own > 0
+		return x.Listener == r.Listener && !x.IsDefault() && t.serves(x)
 	})
 }
 
@@ -176,19 +231,19 @@ func (t Traffic) otherServes(r Route) bool {
 	})
 }
 
-// reached reports whether a rule gave weight to the service in this read.
+// reached reports whether a rule sent requests to the service in this read.
 func (t Traffic) reached(rule string) bool {
-	return slices.ContainsFunc(t.Routes, func(r Route) bool {
-		own, _ := t.weight(r)
-		return r.ARN == rule && own > 0
-	})
+	r, ok := t.route(rule)
+	return ok && t.serves(r)
 }
 
-// isReplaced reports whether another rule of the same port gives weight to the service, and did not exist before.
+// isReplaced reports whether another rule of the same port, which did not exist before, sends the same requests to the
+// service.
 func (t Traffic) isReplaced(gone Route, before Traffic) bool {
+	was, _ := before.route(gone.ARN)
 	return slices.ContainsFunc(t.Routes, func(r Route) bool {
-		own, _ := t.weight(r)
-		return own > 0 && r.Gone == "" && r.Balancer == gone.Balancer && r.Port == gone.Port && !before.has(r.ARN)
+		return t.serves(r) && r.Balancer == gone.Balancer && r.Port == was.Port && !before.has(r.ARN) &&
+			(len(was.Conditions) == 0 || matchesAll(r.Conditions, was.Conditions))
 	})
 }
 

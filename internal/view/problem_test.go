@@ -38,6 +38,16 @@ func TestProblems(t *testing.T) {
 	reached := traffic(2, 0, Scope{}, both(100, 0))
 	fixed := rule("1")
 	fixed.Action = "fixed-response"
+	when := func(r Route, values ...string) Route {
+		r.Conditions = []Condition{{Field: "path-pattern", Values: values}}
+		return r
+	}
+	front := when(rule("1"), "/*")
+	front.Action = "fixed-response"
+	fifth := func(values ...string) Route { return when(rule("5", to(blue, 1)), values...) }
+	api := traffic(2, 0, Scope{}, fifth("/api/*"))
+	moved := fifth("/api/*")
+	moved.Port = 81
 	for name, c := range map[string]struct {
 		now     Traffic
 		before  Traffic
@@ -66,11 +76,72 @@ func TestProblems(t *testing.T) {
 		"a rule that is gone":           {now: gone(reached), before: reached, want: "no longer exists: the rule was deleted"},
 		"a rule that another replaces":  {now: gone(reached, rule("2", to(blue, 1))), before: reached},
 		"a fixed response":              {now: gone(reached, fixed), before: reached, want: "its action is fixed-response"},
+
+		"a rule in front": {now: traffic(2, 0, Scope{}, fifth("/api/*"), front),
+			want: "rule 5 of port 80 gets no requests: rule 1 of port 80, whose action is fixed-response, gets them all before"},
+		"a rule in front of the default": {now: traffic(2, 0, Scope{}, front, rule("default", to(blue, 1))),
+			want: "default rule of port 80 gets no requests"},
+		"a rule in front now": {now: traffic(2, 0, Scope{}, fifth("/api/*"), when(rule("1", to(others, 1)), "/api/*"),
+			rule("default", to(blue, 1))), before: api, want: "rule 1 of port 80, which forwards to others 1"},
+		"a rule in front, and others serve": {now: traffic(2, 0, Scope{}, fifth("/api/*"), when(rule("1", to(others, 1)),
+			"/api/*"), rule("default", to(blue, 1)))},
+		"a rule behind":               {now: traffic(2, 0, Scope{}, when(rule("0", to(blue, 1)), "/*"), front)},
+		"a rule in front for a part":  {now: traffic(2, 0, Scope{}, when(rule("1", to(others, 1)), "/api/v1*"), fifth("/api/*"))},
+		"a rule in front that serves": {now: traffic(2, 0, Scope{}, when(rule("1", to(blue, 1)), "/*"), fifth("/api/*"))},
+		"a test rule in front of all": {now: traffic(2, 0, Scope{TestGroup: green}, when(rule("1", to(green, 1)), "*"), fifth("/api/*")), want: "gets no requests"},
+		"other conditions":            {now: traffic(2, 0, Scope{}, fifth("/nothing")), before: api, want: "its conditions are path /nothing, and were path /api/*"},
+		"wider conditions":            {now: traffic(2, 0, Scope{}, fifth("/a*")), before: api},
+		"more conditions":             {now: traffic(2, 0, Scope{}, fifth("/api/*", "/b")), before: api},
+		"narrower conditions":         {now: traffic(2, 0, Scope{}, fifth("/api/v1/*")), before: api, want: "were path /api/*"},
+		"moved to another rule":       {now: traffic(2, 0, Scope{}, fifth("/b"), when(rule("9", to(blue, 1)), "/api/*")), before: api},
+		"another port":                {now: traffic(2, 0, Scope{}, moved), before: api, want: "its listener has port 81, and had 80"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Texts(c.now.Problems(c.before, c.serving...))
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A condition covers another one if each request that meets that one meets this one too.
+func TestRuleInFront(t *testing.T) {
+	type conditions = []Condition
+	path := func(v ...string) Condition { return Condition{Field: "path-pattern", Values: v} }
+	host := func(v ...string) Condition { return Condition{Field: "host-header", Values: v} }
+	header := func(name string, v ...string) Condition {
+		return Condition{Field: "http-header", Header: name, Values: v}
+	}
+	for name, c := range map[string]struct {
+		front, behind conditions
+		hides         bool
+	}{
+		"any path":           {conditions{path("/*")}, conditions{host("a.example.com")}, true},
+		"any host and path":  {conditions{host("*"), path("*")}, nil, true},
+		"any network":        {conditions{{Field: "source-ip", Values: []string{"0.0.0.0/0"}}}, nil, true},
+		"the default":        {conditions{path("/a")}, nil, false},
+		"the same":           {conditions{path("/a"), host("x")}, conditions{host("X"), path("/a")}, true},
+		"one more condition": {conditions{path("/a"), host("x")}, conditions{path("/a")}, false},
+		"one of two values":  {conditions{path("/a")}, conditions{path("/a", "/b")}, false},
+		"both values":        {conditions{path("/a", "/b", "/c")}, conditions{path("/a", "/b")}, true},
+		"a prefix":           {conditions{path("/a*")}, conditions{path("/api/*")}, true},
+		"a longer prefix":    {conditions{path("/api/*")}, conditions{path("/a*")}, false},
+		"one character":      {conditions{path("/a?")}, conditions{path("/ab")}, true},
+		"any for one":        {conditions{path("/a?")}, conditions{path("/a*")}, false},
+		"in the middle":      {conditions{path("/a*c")}, conditions{path("/abc")}, true},
+		"another header":     {conditions{header("a", "1")}, conditions{header("b", "1")}, false},
+		"any of a header":    {conditions{header("a", "*")}, nil, false},
+		"case of paths":      {conditions{path("/A")}, conditions{path("/a")}, false},
+		"expressions": {conditions{{Field: "path-pattern", Values: []string{".*"}, Regex: true}},
+			conditions{path("/a")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			front, behind := rule("1", to(others, 1)), rule("2", to(blue, 1))
+			front.Conditions, behind.Conditions = c.front, c.behind
+			problems := traffic(1, 0, Scope{}, behind, front).Problems(Traffic{})
+			if got := len(problems) > 0; got != c.hides {
+				t.Errorf("problems %q, want that the rule is hidden: %t", Texts(problems), c.hides)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,6 +88,27 @@ type Route struct {
 	Repair string `json:"repair,omitempty"`
 	// Named: the service or its files name the rule as the one of its callers, whatever it does now.
 	Named bool `json:"named,omitempty"`
+	// Conditions are those of the rule. None: it is a default action, or an earlier version of sluice read it.
+	Conditions []Condition `json:"conditions,omitempty"`
+	// Hidden describes the rule of the listener that gets each request before this one, and does not send them to the
+	// service: "rule 1 of port 80, whose action is fixed-response". HiddenBy is its ARN. Empty: there is none.
+	Hidden   string `json:"hidden,omitempty"`
+	HiddenBy string `json:"hiddenBy,omitempty"`
+}
+
+// isBefore reports whether the load balancer evaluates a rule of the same listener before another one.
+func (r Route) isBefore(other Route) bool {
+	first, err := strconv.Atoi(r.Priority)
+	then, errThen := strconv.Atoi(other.Priority)
+	return r.Listener == other.Listener && err == nil && (errThen != nil || first < then)
+}
+
+// does describes what a rule does with a request.
+func (r Route) does() string {
+	if r.Action != "" {
+		return "whose action is " + r.Action
+	}
+	return "which forwards to " + DescribeShares(r.Forward)
 }
 
 // Gone says why a rule does not exist.
@@ -176,10 +198,13 @@ func (t Traffic) weight(r Route) (own, all int) {
 
 // ReceivesRequests reports whether a rule that exists gives weight to a group of the service.
 func (t Traffic) ReceivesRequests() bool {
-	return slices.ContainsFunc(t.Routes, func(r Route) bool {
-		own, _ := t.weight(r)
-		return own > 0 && r.Gone == ""
-	})
+	return slices.ContainsFunc(t.Routes, t.serves)
+}
+
+// serves reports whether a rule exists, gets requests, and gives weight to the service.
+func (t Traffic) serves(r Route) bool {
+	own, _ := t.weight(r)
+	return own > 0 && r.Gone == "" && r.Hidden == ""
 }
 
 // IsUnused reports whether the service has target groups, and no rule gives weight to any of them.
@@ -187,7 +212,17 @@ func (t Traffic) IsUnused() bool { return t.IsRead() && len(t.Groups) > 0 && !t.
 
 // has reports whether the read contains a rule. Later reads contain it too, also if it no longer names a group.
 func (t Traffic) has(rule string) bool {
-	return slices.ContainsFunc(t.Routes, func(r Route) bool { return r.ARN == rule })
+	_, ok := t.route(rule)
+	return ok
+}
+
+// route returns a rule of the read by its ARN.
+func (t Traffic) route(arn string) (r Route, ok bool) {
+	i := slices.IndexFunc(t.Routes, func(r Route) bool { return r.ARN == arn })
+	if i < 0 {
+		return Route{}, false
+	}
+	return t.Routes[i], true
 }
 
 // Balancers returns the ARNs of the load balancers of the routes.
@@ -263,6 +298,7 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 	for _, r := range rules {
 		r.Named = s.names(r.Rule)
 		if s.isProduction(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
+			t.hide(&r, s, rules)
 			t.Routes = append(t.Routes, r)
 		}
 	}
@@ -275,6 +311,22 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 			was.Gone = ListenerDeleted
 		}
 		t.Routes = append(t.Routes, was)
+	}
+}
+
+// hide records the rule of the listener that gets each request before r, unless it sends them to the service too.
+func (t Traffic) hide(r *Route, s Scope, rules []Route) {
+	var first *Route
+	for i, other := range rules {
+		if other.isBefore(*r) && matchesAll(other.Conditions, r.Conditions) && (first == nil || other.isBefore(*first)) {
+			first = &rules[i]
+		}
+	}
+	if first == nil {
+		return
+	}
+	if own, _ := t.weight(*first); own == 0 || !s.isProduction(first.Rule) {
+		r.Hidden, r.HiddenBy = first.Name()+", "+first.does(), first.ARN
 	}
 }
 

@@ -182,7 +182,8 @@ func newRule(l elbtypes.Listener, r elbtypes.Rule) Rule {
 			Port:     int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: forwardShares(r.Actions),
 			Sticky: stickiness(r.Actions),
 		},
-		Actions: r.Actions,
+		Actions:    r.Actions,
+		conditions: conditionsOf(r.Conditions),
 	}
 }
 

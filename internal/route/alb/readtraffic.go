@@ -262,7 +262,7 @@ func readActions(ctx context.Context, api *awselb.Client, l elbtypes.Listener) (
 
 func routesOf(rules []Rule) (all []view.Route) {
 	for _, r := range rules {
-		out := view.Route{Rule: r.Rule}
+		out := view.Route{Rule: r.Rule, Conditions: r.conditions}
 		if n := len(r.Actions); len(r.Forward) == 0 && n > 0 {
 			out.Action = string(r.Actions[n-1].Type)
 		}

@@ -11,12 +11,14 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // Rule is a listener rule with all its actions, as AWS returns them.
 type Rule struct {
 	sluice.Rule
-	Actions []elbtypes.Action
+	Actions    []elbtypes.Action
+	conditions []view.Condition // none: a default action, or not read with its listener
 }
 
 // forwardShares returns the target groups of the forward action, if there is one. It normalizes

@@ -53,6 +53,27 @@ func TestRollingLeftToECSIsJudgedByItsOwnEnd(t *testing.T) {
 	}
 }
 
+// A process that does not wait ends at an approval, also after the stage that ECS could finish alone.
+func TestRollingIsNotLeftToECSBeforeAnApproval(t *testing.T) {
+	for name, c := range map[string]struct{ after, waiting string }{
+		"approval": {stagetest.Approval, "1 approval of stage 2"},
+		"wait":     {"{name: WAIT, with: {duration: 1m}}", engine.HandedToECS},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				files := b.RollingFiles("sim/web:v2", stagetest.Breaker)
+				files["sluice.yaml"].Data = append(files["sluice.yaml"].Data,
+					"\npipeline: {stages: [{name: ECS_SYNC}, "+c.after+"]}\n"...)
+				end := stagetest.Got(b.Engine.Run(context.Background(), b.Start(files), engine.Options{NoWait: true}))(b)
+				if end.WaitingFor != c.waiting || (end.Outcome == sluice.Succeeded) != (c.waiting == "") {
+					b.Errorf("the process ended with the deployment %s %q, waiting for %q; want it waiting for %q\n%s", end.State,
+						end.Outcome, end.WaitingFor, c.waiting, b.EventLog())
+				}
+			})
+		})
+	}
+}
+
 // A rollback by ECS's history is a deployment like others: killed at any write and
 // resumed it ends the same.
 func TestReturnByHistoryKilledAtEveryWriteAndResumed(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -165,7 +166,7 @@ func (b *Bench) Build(o Options) {
 // AttachCallers starts the callers' requests.
 func (b *Bench) AttachCallers() {
 	b.Tally = loadgen.Attach(b.Sim.World(), b.Sim.Balancer(), loadgen.Caller{Key: Key, Balancer: b.Balancer, Port: 80,
-		Rate: 200})
+		Request: loadbalancer.Request{Path: "/"}, Rate: 200})
 }
 
 // Subnets returns the IDs of the subnets.

@@ -27,12 +27,37 @@ func (b *Bench) CallersGet() string {
 func (b *Bench) Respond() {
 	b.Helper()
 	Got(b.ELB.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.Listener),
-		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
-			FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}}}))(b)
+		DefaultActions: []elbtypes.Action{Fixed("503")}}))(b)
 }
 
 // DeleteListener deletes the listener.
 func (b *Bench) DeleteListener() {
 	b.Helper()
 	Got(b.ELB.DeleteListener(context.Background(), &awselb.DeleteListenerInput{ListenerArn: aws.String(b.Listener)}))(b)
+}
+
+// AddRule adds a rule for a path to the listener, with the actions, and returns its ARN.
+func (b *Bench) AddRule(priority int32, path string, actions ...elbtypes.Action) string {
+	b.Helper()
+	out := Got(b.ELB.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
+		Priority: aws.Int32(priority), Actions: actions, Conditions: PathCondition(path)}))(b)
+	return *out.Rules[0].RuleArn
+}
+
+// PathCondition returns the conditions of a rule for a path.
+func PathCondition(path string) []elbtypes.RuleCondition {
+	return []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{path}}}
+}
+
+// Fixed is an action that answers by itself.
+func Fixed(status string) elbtypes.Action {
+	return elbtypes.Action{Type: elbtypes.ActionTypeEnumFixedResponse,
+		FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String(status)}}
+}
+
+// MoveListener gives the listener another port.
+func (b *Bench) MoveListener(port int32) {
+	b.Helper()
+	Got(b.ELB.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.Listener),
+		Port: aws.Int32(port)}))(b)
 }
