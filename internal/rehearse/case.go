@@ -81,6 +81,9 @@ const (
 	EditRuleDelete     = "edit-rule-delete"    // deletes the rule; a default rule answers with a fixed response
 	EditRuleListener   = "edit-rule-listener"  // deletes its listener
 	EditRuleGroup      = "edit-rule-group"     // deletes the canary's group, after no rule names it
+	EditRuleFront      = "edit-rule-front"     // adds a rule in front of it, which answers all requests by itself
+	EditRulePort       = "edit-rule-port"      // gives its listener another port
+	EditRuleConditions = "edit-rule-path"      // gives it another path; the default rule gets a rule in front
 	RemoveClaim        = "remove-claim"        // removes the claim's tag, as a tool does that manages the tags
 	SetDesiredCount    = "scale"               // <n>: sets the desired count
 	DeleteService      = "delete-service"      // deletes the service

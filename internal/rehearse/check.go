@@ -61,7 +61,7 @@ func (f *Rehearsal) judgeEnd() {
 		f.Ends.checkDeployedOnce(tx)
 		f.Ends.checkStoppedWithRollback(tx)
 		if now := f.Ends.unmanagedText(tx); now != f.Ends.unmanagedBefore && !f.Case.HasIntervention(DeleteService) &&
-			!f.Case.deletesNeighbours() {
+			!f.Case.changesNeighbours() {
 			f.Report.AddViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now,
 				f.Ends.unmanagedBefore)
 		}

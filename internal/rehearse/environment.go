@@ -22,6 +22,8 @@ type Environment struct {
 	// Routes are the rules of the world's listeners, in the order of [shape.World.EachRule], also after they
 	// were edited or deleted.
 	Routes []*world.Rule
+	// requests are which requests each of them gets, by ARN, before anybody changes that.
+	requests map[string]requests
 
 	deletedGroups []*world.TargetGroup // by another actor
 

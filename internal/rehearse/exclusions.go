@@ -25,10 +25,10 @@ func (c Case) hasActBefore(does string) bool {
 	})
 }
 
-// deletesNeighbours reports whether another actor deletes a listener, a group or a rule, and with them what sluice must
-// not change. A default rule cannot be deleted.
-func (c Case) deletesNeighbours() bool {
-	return c.HasIntervention(EditRuleListener) || c.HasIntervention(EditRuleGroup) ||
+// changesNeighbours reports whether another actor adds a rule or deletes a listener, a group or a rule, and with them
+// what sluice must not change. A default rule cannot be deleted.
+func (c Case) changesNeighbours() bool {
+	return c.HasIntervention(EditRuleFront) || c.HasIntervention(EditRuleConditions) || c.HasIntervention(EditRuleListener) || c.HasIntervention(EditRuleGroup) ||
 		c.HasIntervention(EditRuleDelete) && !c.World.FirstRule().IsDefault()
 }
 

@@ -1,18 +1,27 @@
 package rehearse
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
+// requests are those that a rule gets.
+type requests struct {
+	port       int32
+	conditions []world.Condition
+}
+
 // findRoutes finds the rules of the world's listeners.
 func (e *Environment) findRoutes(tx *world.Tx) {
+	e.requests = map[string]requests{}
 	e.Case.World.EachRule(func(l shape.Listener, r shape.Rule) {
 		for _, x := range tx.Rules.Values() {
 			if x.Listener.Port == l.Port && x.Listener.Balancer.ARN == e.Case.World.Balancer && x.Priority == r.Priority {
 				e.Routes = append(e.Routes, x)
+				e.requests[x.ARN] = requests{l.Port, x.Conditions}
 			}
 		}
 	})
@@ -30,13 +39,27 @@ func (e *Environment) EditRoute(edit func(*world.Tx, *world.Rule)) {
 	})
 }
 
-// restoreDeleted creates a listener or a rule again that another actor has deleted.
+// MoveListener gives a listener another port.
+func MoveListener(tx *world.Tx, l *world.Listener, port int32) {
+	l.Port, l.Bound = port, ""
+	tx.Changed(world.BalancerChanged, l.Balancer)
+	tx.Changed(world.RoutingChanged, l)
+}
+
+// restoreDeleted creates a listener or a rule again that another actor has deleted, and lets it get its requests again.
 func (e *Environment) restoreDeleted(tx *world.Tx, r *world.Rule) {
 	if _, ok := tx.Listeners.Get(r.Listener.ARN); !ok {
 		tx.AddListener(r.Listener)
 	}
 	if _, ok := tx.Rules.Get(r.ARN); !ok {
 		tx.AddRule(r)
+	}
+	if front := ruleInFront(r.Listener); front != nil {
+		tx.RemoveRule(front)
+	}
+	if was := e.requests[r.ARN]; !e.getsRequests(r) {
+		tx.SetConditions(r, was.conditions)
+		MoveListener(tx, r.Listener, was.port)
 	}
 	for _, g := range e.deletedGroups {
 		if _, ok := tx.TargetGroups.Get(g.ARN); !ok {
@@ -64,10 +87,24 @@ func namesGroup(r *world.Rule, arn string) bool {
 	return fw != nil && slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == arn })
 }
 
-// canServe reports whether a rule sends each request to a group with a healthy target.
+// ruleInFront returns the rule that answers each request of a listener by itself, before its other rules, or nil.
+func ruleInFront(l *world.Listener) *world.Rule {
+	if first := l.Rules[0]; first.Priority == 1 && first.ForwardAction() == nil {
+		return first
+	}
+	return nil
+}
+
+// getsRequests reports whether a rule gets the requests of its callers.
+func (e *Environment) getsRequests(r *world.Rule) bool {
+	was := e.requests[r.ARN]
+	return ruleInFront(r.Listener) == nil && r.Listener.Port == was.port && reflect.DeepEqual(r.Conditions, was.conditions)
+}
+
+// canServe reports whether a rule gets requests, and sends each to a group with a healthy target.
 func (e *Environment) canServe(tx *world.Tx, r *world.Rule) bool {
 	fw := r.ForwardAction()
-	if fw == nil {
+	if fw == nil || !e.getsRequests(r) {
 		return false
 	}
 	all := int32(0)

@@ -59,6 +59,11 @@ func (f *simulation) acts() map[string]func(args []int) {
 		rehearse.EditRuleElsewhere:  func(_ []int) { f.env.EditRoute(f.forwardElsewhere) },
 		rehearse.EditRuleFixed:      func(_ []int) { f.env.EditRoute(answerFixed) },
 		rehearse.EditRuleDelete:     func(_ []int) { f.env.EditRoute(deleteRule) },
+		rehearse.EditRuleFront:      func(_ []int) { f.env.EditRoute(putInFront) },
+		rehearse.EditRuleConditions: func(_ []int) { f.env.EditRoute(changePath) },
+		rehearse.EditRulePort: func(_ []int) {
+			f.env.EditRoute(func(tx *world.Tx, r *world.Rule) { rehearse.MoveListener(tx, r.Listener, 81) })
+		},
 		rehearse.EditRuleListener: func(_ []int) {
 			f.env.EditRoute(func(tx *world.Tx, r *world.Rule) { tx.RemoveListener(r.Listener) })
 		},

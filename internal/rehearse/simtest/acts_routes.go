@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -21,6 +22,26 @@ func (f *simulation) forwardElsewhere(tx *world.Tx, r *world.Rule) {
 // answerFixed replaces the actions of a rule by a fixed response, as for maintenance.
 func answerFixed(tx *world.Tx, r *world.Rule) {
 	tx.SetActions(r, []world.Action{{Type: "fixed-response", Fixed: &world.Fixed{Status: 503, ContentType: "text/plain"}}})
+}
+
+// putInFront adds a rule that answers all requests of a listener by itself, in front of its other rules.
+func putInFront(tx *world.Tx, r *world.Rule) {
+	if r.Listener.Rules[0].Priority == 1 { // it is there already
+		return
+	}
+	tx.AddRule(&world.Rule{ARN: strings.Replace(r.Listener.ARN, ":listener/", ":listener-rule/", 1) + "/" +
+		tx.NewHex("rule", 16), Listener: r.Listener, Priority: 1,
+		Conditions: []world.Condition{{Field: "path-pattern", Values: []string{"/*"}}},
+		Actions:    []world.Action{{Type: "fixed-response", Fixed: &world.Fixed{Status: 503, ContentType: "text/plain"}}}})
+}
+
+// changePath gives a rule a path that no caller requests.
+func changePath(tx *world.Tx, r *world.Rule) {
+	if r.Priority == 0 {
+		putInFront(tx, r)
+		return
+	}
+	tx.SetConditions(r, []world.Condition{{Field: "path-pattern", Values: []string{"/nothing"}}})
 }
 
 // deleteRule deletes a rule. A default rule cannot be deleted: it gets a fixed response.

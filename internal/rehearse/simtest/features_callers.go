@@ -43,6 +43,9 @@ func callerFeatures() []feature {
 			return slices.ContainsFunc(c.Pipeline, givesCanaryRequests) &&
 				!c.HasIntervention(rehearse.SecondSluice) && !c.HasIntervention(rehearse.TakeOver) // which no person approves
 		}, (*random).addGate},
+		{"a rule that gets other requests", 6, func(c rehearse.Case) bool {
+			return hasService(c) && !c.World.UsesCloudMap() && hasOnlyCommands(c) && !c.World.UsesNetworkBalancer()
+		}, (*random).addOtherRequests},
 		{"target groups that the files exchange", 4, shiftsWeights, func(_ *random, c *rehearse.Case) { c.Exchanged = true }},
 	}
 }
@@ -81,6 +84,19 @@ func (d *random) addRouteEdit(c *rehearse.Case) {
 		does = append(does, rehearse.EditRuleListener, rehearse.EditRuleGroup)
 	}
 	h.Does = does[d.upTo(len(does)-1)]
+	c.Interventions = append(c.Interventions, h)
+}
+
+// addOtherRequests adds another actor by whom the rule of callers gets other requests. A port is known only if it changes
+// during the deployment.
+func (d *random) addOtherRequests(c *rehearse.Case) {
+	h := d.randomIntervention(*c)
+	if d.chance(30) {
+		h = rehearse.Intervention{When: rehearse.Before}
+	}
+	if h.Does = d.oneOf(rehearse.EditRuleFront, rehearse.EditRulePort, rehearse.EditRuleConditions); h.When != "" {
+		h.Does = rehearse.EditRuleFront
+	}
 	c.Interventions = append(c.Interventions, h)
 }
 
