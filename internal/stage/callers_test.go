@@ -36,7 +36,7 @@ var routeActs = map[string]struct {
 	"listener deleted": {func(b *stagetest.Bench) { b.DeleteListener() }, "its listener was deleted", "0"},
 	"another port":     {func(b *stagetest.Bench) { b.MoveListener(81) }, "its listener has port 81, and had 80", "0"},
 	"a rule in front": {func(b *stagetest.Bench) { b.AddRule(1, "/*", stagetest.Fixed("503")) },
-		"gets no requests: rule 1 of port 80, whose action is fixed-response, gets them all before", "503"},
+		"gets no requests: rule 1 of port 80, whose action is fixed-response, gets them first", "503"},
 }
 
 // A rolling deployment succeeds only if callers get its revision. Whatever others do to the rule, the end of the

@@ -135,7 +135,7 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 	case r.Hidden != "" && !before.reached(r.ARN) && t.ReceivesRequests():
 		return ""
 	case r.Hidden != "":
-		return "gets no requests: " + r.Hidden + ", gets them all before"
+		return "gets no requests: " + r.Hidden + ", gets them first"
 	case before.former(r) != "" && !t.isReplaced(r, before):
 		return "gets other requests than before: " + before.changes(r)
 	case r.Action != "":

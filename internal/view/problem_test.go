@@ -78,7 +78,7 @@ func TestProblems(t *testing.T) {
 		"a fixed response":              {now: gone(reached, fixed), before: reached, want: "its action is fixed-response"},
 
 		"a rule in front": {now: traffic(2, 0, Scope{}, fifth("/api/*"), front),
-			want: "rule 5 of port 80 gets no requests: rule 1 of port 80, whose action is fixed-response, gets them all before"},
+			want: "rule 5 of port 80 gets no requests: rule 1 of port 80, whose action is fixed-response, gets them first"},
 		"a rule in front of the default": {now: traffic(2, 0, Scope{}, front, rule("default", to(blue, 1))),
 			want: "default rule of port 80 gets no requests"},
 		"a rule in front now": {now: traffic(2, 0, Scope{}, fifth("/api/*"), when(rule("1", to(others, 1)), "/api/*"),
