@@ -35,6 +35,8 @@ func (g gate) adviceFor(r request, f fault) string {
 		return "add a listener or a rule that forwards to that target group"
 	case strings.Contains(f.err.Error(), "new ARN and resource ID format must be enabled"):
 		return "enable serviceLongArnFormat in the account settings of ECS, without which AWS tags no service"
+	case code != "" && strings.Contains(strings.ToLower(f.err.Error()), " quota of "):
+		return "ask for less, or raise the quota that AWS names in Service Quotas"
 	}
 	switch f.errorKind() {
 	case sluice.NotFound:

@@ -32,6 +32,13 @@ func TestErrorReadsWell(t *testing.T) {
 				"id req-1)", "correct what AWS refuses in the application's files, and check them: sluice verify",
 		},
 		{
+			"quota", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "InvalidParameterException", "More than 5000, the quota of tasks per service."), nil
+			},
+			"ecs:CreateTaskSet (prod/web): InvalidParameterException: More than 5000, the quota of tasks per service. " +
+				"(request id req-1)", "ask for less, or raise the quota that AWS names in Service Quotas",
+		},
+		{
 			"denied", "", func(op string) (*http.Response, error) {
 				return bad(op, 400, "AccessDeniedException", "User x is not authorized"), nil
 			},

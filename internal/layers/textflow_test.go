@@ -295,7 +295,7 @@ func (w *textFlow) resolveOperand(e ast.Expr, seen map[types.Object]bool) []foun
 }
 
 // maxPairs is the number of pairs above which the longer list of a concatenation becomes a hole.
-const maxPairs = 8
+const maxPairs = 10
 
 // joinTexts returns each text of a followed by each text of b.
 func joinTexts(a, b []foundText) (all []foundText) {
