@@ -38,6 +38,22 @@ func (g Gate) Compares() bool {
 	return g.Counts() && g.How.Worse > 0 || g.How.Strategy.ComparesVariants()
 }
 
+// readsClosedMinutes reports whether the gate sees a minute only some time after its end.
+func (g Gate) readsClosedMinutes() bool {
+	return g.Counts() || g.Read.Provider != nil && g.Read.Provider.Type == "CLOUDWATCH"
+}
+
+// FirstValue returns how long after it begins to count a gate can have its first value: at the soonest, and at the
+// latest if there are requests. The warm-up of the gate is before that time.
+func (g Gate) FirstValue() (soonest, latest time.Duration) {
+	if !g.readsClosedMinutes() {
+		return g.Interval, g.Interval
+	}
+	reading := func(after time.Duration) time.Duration { return (after + g.Interval - 1) / g.Interval * g.Interval }
+	const soon = time.Minute + analysis.SettleTime
+	return reading(soon), reading(soon + time.Minute) // a minute that has begun before does not count
+}
+
 // Reaction is what follows if a gate gives no verdict.
 type Reaction string
 

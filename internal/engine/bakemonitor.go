@@ -38,8 +38,9 @@ func (b *bake) gatesOf(index int) *plan.GateStatus {
 // unreadRetryDelay is the time until the next poll after AWS did not answer one.
 const unreadRetryDelay = 30 * time.Second
 
-// pollBake polls the serving tasks if the next poll is due. An error ends the wait.
-func (r *run) pollBake(ctx context.Context, s plan.Stage) error {
+// pollBake polls the serving tasks if the next poll is due. judges: only the gates of the stage are missing. An error
+// ends the wait.
+func (r *run) pollBake(ctx context.Context, s plan.Stage, judges bool) error {
 	if r.bake == nil || r.bake.index != s.Index {
 		row, err := r.stageRow(ctx, s.Index)
 		if err != nil {
@@ -52,6 +53,9 @@ func (r *run) pollBake(ctx context.Context, s plan.Stage) error {
 		r.bake = &bake{index: s.Index, monitor: w.Bake(), host: h, nextPoll: r.Clock.Now()}
 	}
 	b := r.bake
+	if judges && s.NeedsApproval() && b.monitor.JudgeGates() {
+		b.nextPoll = r.Clock.Now()
+	}
 	if r.Clock.Now().Before(b.nextPoll) {
 		return nil
 	}

@@ -27,13 +27,13 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 	if err := r.announceWait(context.WithoutCancel(ctx), s, step, what); err != nil {
 		return false, "", err
 	}
-	if r.opts.NoWait && (step.Do == plan.AwaitApproval || r.plan.EndsNoWait(s.Index)) {
+	if r.opts.NoWait && (step.Do == plan.AwaitApproval || r.plan.EndsNoWait(s.Index) && !step.Judges) {
 		return false, what, r.returnScalingForWait(ctx)
 	}
 	if err := r.suspendAgain(ctx); err != nil {
 		return false, "", err
 	}
-	if err := r.pollBake(ctx, s); err != nil {
+	if err := r.pollBake(ctx, s, step.Judges); err != nil {
 		return r.concludeStage(ctx, s, err)
 	}
 	d := pollCommands
@@ -64,8 +64,14 @@ func describeWait(s plan.Stage, step plan.Step) string {
 	if step.Do == plan.AwaitApproval {
 		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)
 	}
+	if step.Judges && s.NeedsApproval() {
+		return fmt.Sprintf("%s (stage %d)", forVerdict, s.Index+1)
+	}
 	return fmt.Sprintf("%s to pass (stage %d)", plan.FormatDuration(s.Duration), s.Index+1)
 }
+
+// forVerdict is what an approved stage waits for whose gates were not read yet.
+const forVerdict = "the gates to be read"
 
 // announceWait begins the waiting stage and reports once what it waits for.
 func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, what string) error {
@@ -90,6 +96,9 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 	if step.Trouble != "" {
 		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "the serving version to be healthy again",
 			Detail: step.Trouble})
+	}
+	if step.Judges && s.NeedsApproval() {
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: forVerdict})
 	}
 	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: plan.FormatDuration(s.Duration) + " to pass",
 		Until: step.Until})

@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/analysis"
 )
 
 const (
-	// settleTime is how long after its end a minute counts as complete. The nodes of a load balancer
-	// report minutes late, and CloudWatch adds to the number of a minute until then.
-	settleTime = 3 * minute
+	settleTime = analysis.SettleTime
 	// lookBack is how old the shown minute can be.
 	lookBack = 10 * minute
 )

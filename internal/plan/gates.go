@@ -19,16 +19,21 @@ func (p *Plan) GatesOf(index int) (own, whole []appfile.Gate) {
 	return p.Stages[index].Gates, whole
 }
 
-// EndsGates reports whether a stage is the last one that waits while the canary gets requests. The gates of the
-// whole pipeline need a value by its end.
+// ReadsPipelineGates reports whether the gates of the whole pipeline are read in a stage: one that waits while the
+// canary gets requests.
+func (p *Plan) ReadsPipelineGates(index int) bool {
+	return p.Stages[index].IsWait() && p.JudgesCanary(index)
+}
+
+// EndsGates reports whether the gates of the whole pipeline need a value by the end of a stage: of each approval, and
+// of the last stage that reads them.
 func (p *Plan) EndsGates(index int) bool {
-	last := -1
-	for i, s := range p.Stages {
-		if s.IsWait() && !s.NeedsApproval() && p.JudgesCanary(i) {
-			last = i
-		}
+	if len(p.Gates) == 0 || !p.ReadsPipelineGates(index) {
+		return false
 	}
-	return len(p.Gates) > 0 && index == last
+	return p.Stages[index].NeedsApproval() || !slices.ContainsFunc(p.Stages[index+1:], func(s Stage) bool {
+		return p.ReadsPipelineGates(s.Index)
+	})
 }
 
 // MayAsk reports whether the stage asks a person if its gates have no verdict at its end.

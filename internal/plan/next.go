@@ -67,6 +67,7 @@ type Step struct {
 	Missing int       // AwaitApproval: how many approvals are missing
 	Expired bool      // AwaitApproval: the stage's timeout has passed
 	Trouble string    // WaitUntil: why the stage does not pass although its time is over
+	Judges  bool      // WaitUntil: the time or the approvals are complete, and gates are still to be judged
 	// Undecided names the gates without a verdict, for AwaitApproval of a stage that is no approval.
 	Undecided string
 	Passed    []int // WAIT and WAIT_APPROVAL stages that are over by now
@@ -152,13 +153,13 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 			if begun && s.Timeout > 0 {
 				end = r.Began.Add(s.Timeout)
 			}
-			if n := missingApprovals(s, commands, end); n > 0 {
+			if n := missingApprovals(s, commands, time.Time{}, end); n > 0 {
 				late := !end.IsZero() && !now.Before(end)
 				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Expired: late, Passed: passed}
 			}
-			if r.Trouble != "" {
-				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble,
-					Passed: passed}
+			if step, waits := nextAtEnd(p, s, r, commands, now); waits {
+				step.Passed = passed
+				return step
 			}
 		default:
 			return Step{Do: RunStage, Index: s.Index, Passed: passed}
@@ -179,14 +180,25 @@ func nextOfWait(p *Plan, s Stage, r Result, commands []Command, now time.Time) (
 	switch {
 	case now.Before(until) && (!isGood || r.Trouble != ""):
 		return Step{Do: WaitUntil, Index: s.Index, Until: until}, true
+	case isGood && r.Trouble == "":
+		return Step{}, false
+	}
+	return nextAtEnd(p, s, r, commands, now)
+}
+
+// nextAtEnd returns what a stage waits for whose time or approvals are complete: its gates, or a healthy version. waits
+// is false if the stage is over.
+func nextAtEnd(p *Plan, s Stage, r Result, commands []Command, now time.Time) (step Step, waits bool) {
+	switch {
 	case r.Trouble != "":
 		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble}, true
-	case p.MayAsk(s.Index) && !isGood && (r.Gates == nil || !r.Gates.AtEnd):
-		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck)}, true
-	case r.Gates != nil && r.Gates.Undecided != "" && !r.isApproved(commands):
-		return Step{Do: AwaitApproval, Index: s.Index, Missing: 1, Undecided: r.Gates.Undecided}, true
+	case p.MayAsk(s.Index) && (r.Gates == nil || !r.Gates.AtEnd):
+		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Judges: true}, true
+	case r.Gates == nil || r.Gates.Undecided == "":
+		return Step{}, false
 	}
-	return Step{}, false
+	n := r.missingDecisions(s, commands)
+	return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Undecided: r.Gates.Undecided}, n > 0
 }
 
 // EndsNoWait reports whether a process that does not wait (--no-wait) ends at a stage that waits. It ends at an
@@ -208,23 +220,24 @@ func (p *Plan) EndsAfter(index int) bool {
 	return true
 }
 
-// isApproved reports whether a person approved the stage after it had asked about its gates. An earlier
+// missingDecisions returns how many people must still approve the stage since it asked about its gates. An earlier
 // approval was given without knowing that the gates are undecided.
-func (r Result) isApproved(commands []Command) bool {
-	return !r.Asked.IsZero() && slices.ContainsFunc(commands, func(c Command) bool {
-		return c.Kind == Approve && c.Stage == r.Index && !c.At.Before(r.Asked)
-	})
+func (r Result) missingDecisions(s Stage, commands []Command) int {
+	if r.Asked.IsZero() {
+		return missingApprovals(s, nil, time.Time{}, time.Time{})
+	}
+	return missingApprovals(s, commands, r.Asked, time.Time{})
 }
 
 // troubleRecheck is the time until the trouble of a waiting stage is checked again.
 const troubleRecheck = time.Second
 
-// missingApprovals returns how many people must still approve the stage. An approval at end or later
+// missingApprovals returns how many people must still approve the stage. An approval before since, at end or later
 // does not count, also if no process read it at that time.
-func missingApprovals(s Stage, commands []Command, end time.Time) int {
+func missingApprovals(s Stage, commands []Command, since, end time.Time) int {
 	yes := map[string]bool{}
 	for _, c := range commands {
-		if c.Kind != Approve || c.Stage != s.Index || !end.IsZero() && !c.At.Before(end) {
+		if c.Kind != Approve || c.Stage != s.Index || c.At.Before(since) || !end.IsZero() && !c.At.Before(end) {
 			continue
 		}
 		if mayApprove(s, c.By) {

@@ -83,6 +83,10 @@ const minPollInterval = time.Second
 // GateStatus returns the verdict of the stage's gates at the last poll; nil: there was none.
 func (b *Bake) GateStatus() *plan.GateStatus { return b.run.Gates.Status() }
 
+// JudgeGates lets the next polls judge the gates of an approval, because people have approved it. first is false if it
+// was called before.
+func (b *Bake) JudgeGates() (first bool) { return b.run.Gates.Approve(b.run.Clock.Now()) }
+
 // pollVersion polls the version that is monitored.
 func (b *Bake) pollVersion(ctx context.Context) (next time.Duration, trouble string, err error) {
 	r := b.run

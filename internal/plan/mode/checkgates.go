@@ -15,7 +15,7 @@ import (
 func checkGates(p *plan.Plan, live plan.AWSState) error {
 	steered := false
 	for i, s := range p.Stages {
-		steered = steered || p.JudgesCanary(i)
+		steered = steered || p.ReadsPipelineGates(i)
 		for _, g := range s.Gates {
 			if err := checkGate(p, g, p.JudgesCanary(i), s.PlanOp()); err != nil {
 				return err

@@ -29,3 +29,35 @@ func TestGatesBeforeTheTraffic(t *testing.T) {
 		}
 	}
 }
+
+// Gates of the whole pipeline are read by stages that wait while the canary gets requests, and refused without one:
+// other stages in which it gets requests read no gate.
+func TestGatesThatNoStageReads(t *testing.T) {
+	for stages, isRead := range map[string]bool{
+		"ROUTE 20, PRIMARY":                     false,
+		"ROUTE 20, ROUTE 50, PRIMARY":           false,
+		"ROUTE 20, CANARY, PRIMARY":             false,
+		"WAIT, ROUTE 20, PRIMARY":               false,
+		"ROUTE 20, PRIMARY, WAIT":               false,
+		"ROUTE 20, ROUTE 0, WAIT, PRIMARY":      false,
+		"ROUTE 20, CLEAN, WAIT, PRIMARY":        false,
+		"ROUTE 20, PRIMARY, APPROVAL, ROUTE 0":  false,
+		"ROUTE 20, WAIT, PRIMARY":               true,
+		"ROUTE 20, APPROVAL, PRIMARY":           true,
+		"ROUTE 20, WAIT, ROUTE 50, PRIMARY":     true,
+		"ROUTE 20, ROUTE 50, APPROVAL, PRIMARY": true,
+	} {
+		pipeline := "gates: [{signal: errors, max: 1%}]\npipeline:\n  stages:\n    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}\n"
+		for name := range strings.SplitSeq(stages, ", ") {
+			name, share, _ := strings.Cut(name, " ")
+			pipeline += "    - " + map[string]string{"ROUTE": "{name: ECS_TRAFFIC_ROUTING, with: {canary: " + share + "}}",
+				"CANARY": "{name: ECS_CANARY_ROLLOUT, with: {scale: 100}}", "PRIMARY": "{name: ECS_PRIMARY_ROLLOUT}",
+				"CLEAN": "{name: ECS_CANARY_CLEAN}", "WAIT": "{name: WAIT, with: {duration: 10m}}",
+				"APPROVAL": "{name: WAIT_APPROVAL}"}[name] + "\n"
+		}
+		_, err := Make(app(t, pipeline), live(), Options{})
+		if isRead && err != nil || !isRead && (err == nil || !strings.Contains(err.Error(), "gate errors is never evaluated")) {
+			t.Errorf("%s: the error is %v; want the gate read: %t", stages, err, isRead)
+		}
+	}
+}

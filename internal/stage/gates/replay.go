@@ -142,15 +142,12 @@ type run struct {
 func newRun(g appfile.PlacedGate, canary metrics.Span) run {
 	began := canary.From.Add(time.Minute)
 	// The last minute closes later, and is read at the next reading.
-	known := canary.To.Add(closesAfter + g.Interval)
+	known := canary.To.Add(analysis.SettleTime + g.Interval)
 	if end := began.Add(g.Duration); g.Duration > 0 && !end.After(known) {
 		return run{canary, began, end, true}
 	}
 	return run{canary, began, known, false}
 }
-
-// closesAfter is how long after its end a minute closes, see [metrics.CloseTime].
-const closesAfter = 3 * time.Minute
 
 // play replays a gate in one run. lookAt returns what a reading would have seen.
 func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) ReplayedRun {

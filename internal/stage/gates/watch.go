@@ -19,6 +19,7 @@ import (
 type Watch struct {
 	own, whole group // of the stage, and of the whole pipeline
 	opened     bool
+	approved   time.Time // when this process knew that people have approved the stage; zero: they have not
 	status     *plan.GateStatus
 }
 
@@ -33,6 +34,30 @@ const wholePipeline = -1
 
 // Status returns the verdict of the stage's own gates at the last poll; nil before the first one.
 func (w *Watch) Status() *plan.GateStatus { return w.status }
+
+// Approve notes that people approved the stage: it ends once its gates are judged.
+func (w *Watch) Approve(at time.Time) (first bool) {
+	if first = w.approved.IsZero(); first {
+		w.approved = at
+	}
+	return first
+}
+
+// isAtEnd reports whether the stage is over and its gates are judged by all that they had to read: the readings that
+// were due by then.
+func (w *Watch) isAtEnd(s *step.Step, now time.Time) bool {
+	end := s.Host.Began().Add(s.Stage.Duration)
+	if s.Stage.NeedsApproval() {
+		end = w.approved
+	}
+	if end.IsZero() || now.Before(end) || w.own.awaitsReading(end) {
+		return false
+	}
+	if s.Stage.NeedsApproval() && w.whole.awaitsValue(now) {
+		return false
+	}
+	return !s.Plan.EndsGates(s.Stage.Index) || !w.whole.awaitsReading(end)
+}
 
 // Poll takes what the reads since the last poll returned, judges it, and starts the reads that are due.
 // It waits for none. The error is that of a bad gate, or of a state that cannot be saved.
@@ -49,8 +74,7 @@ func (w *Watch) Poll(ctx context.Context, s *step.Step) error {
 			return err
 		}
 	}
-	end := s.Host.Began().Add(s.Stage.Duration)
-	status := plan.GateStatus{AtEnd: !now.Before(end) && !w.own.awaitsReading(end)}
+	status := plan.GateStatus{AtEnd: w.isAtEnd(s, now)}
 	if err := w.own.judge(s, &status); err != nil {
 		return err
 	}
@@ -95,7 +119,7 @@ func (w *Watch) open(ctx context.Context, s *step.Step) error {
 	if w.own, err = openGroup(ctx, s, own, s.Stage.Index, s.Host.Began()); err != nil {
 		return err
 	}
-	if w.whole, err = openGroup(ctx, s, whole, wholePipeline, s.Clock.Now()); err != nil {
+	if w.whole, err = openGroup(ctx, s, whole, wholePipeline, s.Host.Began()); err != nil {
 		return err
 	}
 	w.opened = true
@@ -154,6 +178,19 @@ func (g *group) takeLooks(ctx context.Context, s *step.Step) error {
 // awaitsReading reports whether a gate that judges has a reading that was due at the end of the stage.
 func (g *group) awaitsReading(end time.Time) bool {
 	return slices.ContainsFunc(g.gates, func(x *gate) bool { return !x.DryRun && x.awaitsReading(end) })
+}
+
+// awaitsValue reports whether a gate that judges has no value yet, and had no reading since it can have one. An approval
+// gives its gates this time, however early it comes.
+func (g *group) awaitsValue(now time.Time) bool {
+	return slices.ContainsFunc(g.gates, func(x *gate) bool {
+		if x.DryRun || x.How.Judge(x.saved.State).HasValues {
+			return false
+		}
+		_, latest := x.FirstValue()
+		due := x.saved.Since.Add(latest)
+		return now.Before(due) || x.awaitsReading(due)
+	})
 }
 
 // judge fills in the verdict of all gates. A bad gate is an error, unless it only reports.

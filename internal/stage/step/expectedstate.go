@@ -97,6 +97,8 @@ type gateWatch interface {
 	Poll(ctx context.Context, s *Step) error
 	// Status returns the verdict of the stage's own gates; nil before the first poll.
 	Status() *plan.GateStatus
+	// Approve notes that people approved the stage. It returns false if they had before.
+	Approve(at time.Time) (first bool)
 	// NextPoll returns when the gates need the next poll; zero: there are none.
 	NextPoll(s *Step) time.Time
 }
