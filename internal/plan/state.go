@@ -96,11 +96,26 @@ func (p *Plan) PromotesNothing() bool {
 	return p.From != "" && p.From != p.To && !end.NewPrimary && slices.ContainsFunc(p.Stages, Stage.StartsCanary)
 }
 
-// SuccessCause says that a deployment succeeded without a change of the version; empty: it changed it.
-func (p *Plan) SuccessCause() string {
+// SuccessCause says that a deployment succeeded without a change of the version; empty: it changed it. revision is the
+// new one.
+func (p *Plan) SuccessCause(revision string) string {
 	if !p.PromotesNothing() {
 		return ""
 	}
-	return fmt.Sprintf("nothing was promoted: the pipeline has no %s, so %s serves as before",
-		appfile.StagePrimaryRollout, p.From)
+	return fmt.Sprintf("nothing was promoted: the pipeline has no %s, so %s", appfile.StagePrimaryRollout,
+		p.ServingAtEnd(revision, "as before"))
+}
+
+// ServingAtEnd says which revision gets the requests after a pipeline that promotes nothing. revision is the new one;
+// alone is added if it gets none.
+func (p *Plan) ServingAtEnd(revision, alone string) string {
+	share := p.FinalState().CanaryShare()
+	switch text := fmt.Sprintf("%s gets %d %% of the requests, as the canary", revision, share); share {
+	case 0:
+		return fmt.Sprintf("%s serves %s", p.From, alone)
+	case 100:
+		return text
+	default:
+		return text + fmt.Sprintf(", and %s the others", p.From)
+	}
 }

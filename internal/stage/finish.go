@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/claim"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/revision"
@@ -103,9 +104,11 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 			end, err = Ending{Outcome: o}, nil
 		}
 	}
-	if end.Outcome == sluice.Succeeded {
-		end.Cause = cmp.Or(s.Plan.SuccessCause(), end.Cause)
+	if err != nil || end.Outcome != sluice.Succeeded {
+		return end, err
 	}
+	to, err := begin.RegisteredName(ctx, s)
+	end.Cause = cmp.Or(s.Plan.SuccessCause(to), end.Cause)
 	return end, err
 }
 

@@ -176,8 +176,12 @@ func warnEnd(p *plan.Plan, pipeline string) {
 		}
 	}
 	if p.PromotesNothing() {
-		addWarningAt(p, pipeline, "the pipeline promotes nothing: %s serves after it as before; to promote the new revision, add %s",
-			p.From, appfile.StagePrimaryRollout)
+		to := p.To
+		if !strings.Contains(to, ":") {
+			to = "the new revision"
+		}
+		addWarningAt(p, pipeline, "the pipeline promotes nothing: %s; to promote the new revision, add %s",
+			p.ServingAtEnd(to, "after it as before"), appfile.StagePrimaryRollout)
 	}
 	if end := p.FinalState(); end.Canary.Exists() {
 		addWarningAt(p, pipeline, "the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
