@@ -187,8 +187,7 @@ func (l *loader) stageOptions(st Stage, with *definition.Node, gates *gateReader
 	case StageCanaryClean:
 		return CanaryClean{}
 	case StageWait:
-		return Wait{Duration: values.SpanOr(with.Get("duration"), 0),
-			Gates: gates.readGates(with.Get("gates"), false)}
+		return gates.readWait(with)
 	case StageAnalysis:
 		return gates.readAnalysis(with)
 	case StageApproval:

@@ -46,10 +46,11 @@ func (g Gate) readsClosedMinutes() bool {
 // FirstValue returns how long after it begins to count a gate can have its first value: at the soonest, and at the
 // latest if there are requests. The warm-up of the gate is before that time.
 func (g Gate) FirstValue() (soonest, latest time.Duration) {
+	every := max(g.Interval, 1)
 	if !g.readsClosedMinutes() {
-		return g.Interval, g.Interval
+		return every, every
 	}
-	reading := func(after time.Duration) time.Duration { return (after + g.Interval - 1) / g.Interval * g.Interval }
+	reading := func(after time.Duration) time.Duration { return (after + every - 1) / every * every }
 	const soon = time.Minute + analysis.SettleTime
 	return reading(soon), reading(soon + time.Minute) // a minute that has begun before does not count
 }

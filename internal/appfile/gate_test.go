@@ -16,6 +16,29 @@ func loadGates(t *testing.T, text string) (*Application, error) {
 	return Load(files("sluice.yaml", text+gateProviders), ".", nil)
 }
 
+// A stage that is over before a gate can have a value is refused: readings begin after an interval and the warm-up, and
+// a minute counts three minutes after its end.
+func TestStagesTooShortForTheirGates(t *testing.T) {
+	for stage, want := range map[string]string{
+		"WAIT, with: {duration: 30s, gates: [{signal: errors, max: 1%}]}":                                "the stage takes 30s, and the first reading of gate errors is after 1m0s",
+		"WAIT, with: {duration: 3m, gates: [{signal: errors, max: 1%}]}":                                 "the stage takes 3m0s, and gate errors cannot have a value before 4m0s: it counts a minute 3m0s after its end",
+		"ANALYSIS, with: {duration: 3m, metrics: [{signal: errors, max: 1%}]}":                           "gate errors cannot have a value before 4m0s",
+		"WAIT, with: {duration: 5m, gates: [{alarm: slow, after: 10m}]}":                                 "the first reading of gate slow is after 11m0s",
+		"WAIT, with: {duration: 5m, gates: [{signal: errors, max: 1%, after: 2m}]}":                      "before 6m0s",
+		"WAIT, with: {duration: 5m, gates: [{signal: errors, max: 1%, interval: 3m}]}":                   "before 6m0s",
+		"WAIT, with: {duration: 3m, gates: [{provider: cw, query: 'a', expected: {max: 1}}]}":            "before 4m0s",
+		"WAIT, with: {duration: 3m, gates: [{provider: prom, query: 'a', expected: {max: 1}}]}":          "",
+		"WAIT, with: {duration: 4m, gates: [{signal: errors, max: 1%}, {command: {run: [./smoke.sh]}}]}": "",
+		"WAIT, with: {duration: 1s}": "",
+	} {
+		_, err := loadGates(t, "pipeline: {stages: [{name: "+stage+"}]}\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "sluice.yaml:1:")) {
+			t.Errorf("%s: the error is %v; want %q", stage, err, want)
+		}
+	}
+}
+
 // Each gate that cannot judge is refused at its place, with what to write instead.
 func TestGatesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {

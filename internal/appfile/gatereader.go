@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/analysis"
 	"github.com/sluice-ecs/sluice/internal/appfile/query"
 	"github.com/sluice-ecs/sluice/internal/appfile/values"
@@ -155,16 +156,33 @@ func (r *gateReader) readAnalysis(with *definition.Node) Analysis {
 		r.addProblem(p.Lacks(with, "metrics", "https", "commands", "alarms"))
 	}
 	r.refuseSameNames(a.Gates)
-	r.refuseShortDuration(with, a)
+	r.refuseShortDuration(with, a.Duration, a.Gates)
 	return a
 }
 
-// refuseShortDuration refuses a stage that ends before its first reading.
-func (r *gateReader) refuseShortDuration(with *definition.Node, a Analysis) {
-	for _, g := range a.Gates {
-		if first := g.After + g.Interval; a.Duration > 0 && first > a.Duration {
+// readWait reads the options of a WAIT stage.
+func (r *gateReader) readWait(with *definition.Node) Wait {
+	w := Wait{Duration: values.SpanOr(with.Get("duration"), 0), Gates: r.readGates(with.Get("gates"), false)}
+	r.refuseShortDuration(with, w.Duration, w.Gates)
+	return w
+}
+
+// refuseShortDuration refuses a stage that ends before the first reading of a gate, or before a reading that can have a
+// value.
+func (r *gateReader) refuseShortDuration(with *definition.Node, duration time.Duration, gates []Gate) {
+	for _, g := range gates {
+		if g.Name == "" || duration <= 0 {
+			continue // refused already
+		}
+		soonest, _ := g.FirstValue()
+		switch first := g.After + g.Interval; {
+		case first > duration:
 			r.addProblem(r.src.At(with.Get("duration"), "the stage takes %s, and the first reading of gate %s is after %s",
-				a.Duration, g.Name, first))
+				sluice.Duration(duration), g.Name, sluice.Duration(first)))
+		case g.After+soonest > duration:
+			r.addProblem(r.src.At(with.Get("duration"), "the stage takes %s, and gate %s cannot have a value before %s: "+
+				"it counts a minute %s after its end", sluice.Duration(duration), g.Name, sluice.Duration(g.After+soonest),
+				sluice.Duration(analysis.SettleTime)))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func undecided(with string) (app string, stages []*contract.BuildPipelineSyncSta
 }
 
 const (
-	asking = `{"duration":"3m","onUndecided":"hold","metrics":[{"signal":"errors","max":"10%"}]}`
+	asking = `{"duration":"5m","onUndecided":"hold","metrics":[{"signal":"errors","max":"10%"}]}`
 	long   = `{"duration":"5h","metrics":[{"signal":"errors","max":"10%"}]}`
 )
 
@@ -56,7 +56,7 @@ func TestApproveAGateWithoutAVerdict(t *testing.T) {
 	if op := s.GetAvailableOperation(); op != contract.ManualOperation_MANUAL_OPERATION_APPROVE {
 		t.Errorf("the page has the button %s", op)
 	}
-	r.approveAt(s, "has no verdict after 3m0s")
+	r.approveAt(s, "has no verdict after 5m0s")
 	d.run(s)
 	if log := r.piped.text(s.GetId()); !strings.Contains(log, "next: choose APPROVE") ||
 		!strings.Contains(log, "approved by jane") {

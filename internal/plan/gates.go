@@ -36,6 +36,23 @@ func (p *Plan) EndsGates(index int) bool {
 	})
 }
 
+// PipelineGatesTime returns how long the gates of the whole pipeline judge: from the begin of the first stage that reads
+// them to the end of the last one. It is at least that if isLeast, because other stages or an approval are between.
+func (p *Plan) PipelineGatesTime() (d time.Duration, isLeast bool) {
+	var between bool // a stage that reads none came after one that does
+	for i, s := range p.Stages {
+		switch {
+		case !p.ReadsPipelineGates(i):
+			between = d > 0
+		case s.NeedsApproval():
+			isLeast = true
+		default:
+			d, isLeast = d+s.Duration, isLeast || between
+		}
+	}
+	return d, isLeast
+}
+
 // MayAsk reports whether the stage asks a person if its gates have no verdict at its end.
 func (p *Plan) MayAsk(index int) bool { return len(p.Stages[index].Gates) > 0 || p.EndsGates(index) }
 

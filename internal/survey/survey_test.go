@@ -375,7 +375,7 @@ func TestTheAlarmOfAGateMustExist(t *testing.T) {
 			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold})
 		check(t, err)
 		of := func(gate string) *appfile.Application {
-			return b.edited("canary", "sluice.yaml: {duration: 10s} => {duration: 10s, gates: ["+gate+"]}")
+			return b.edited("canary", "sluice.yaml: {duration: 10s} => {duration: 10m, gates: ["+gate+"]}")
 		}
 		b.app = of("{alarm: web-5xx-hihg}")
 		_, err = b.planned()

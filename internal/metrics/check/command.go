@@ -69,6 +69,17 @@ func (c Command) waitError(err error) error {
 	return c.startError(err)
 }
 
+// Find returns an error if the program does not exist on this machine, or may not be executed.
+func (c Command) Find() error {
+	if len(c.Argv) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath(c.Argv[0]); err != nil {
+		return c.startError(err)
+	}
+	return nil
+}
+
 func (c Command) startError(err error) error {
 	var path *exec.Error
 	if errors.As(err, &path) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -12,7 +13,7 @@ import (
 
 // checkGates refuses gates that cannot judge anything: where no canary gets requests, or where AWS has no
 // metrics of them.
-func checkGates(p *plan.Plan, live plan.AWSState) error {
+func checkGates(p *plan.Plan, app *appfile.Application) error {
 	steered := false
 	for i, s := range p.Stages {
 		steered = steered || p.ReadsPipelineGates(i)
@@ -26,16 +27,57 @@ func checkGates(p *plan.Plan, live plan.AWSState) error {
 		return nil // a deployment without its pipeline has no canary to judge
 	}
 	for _, g := range p.Gates {
+		op := placeOfGate(app, g) + ": plan the gates of the pipeline"
 		if !steered {
-			return &sluice.Error{Op: "plan the gates of the pipeline", Resource: p.ServiceResource(),
+			return &sluice.Error{Op: op, Resource: p.ServiceResource(),
 				Err:  fmt.Errorf("gate %s is never evaluated: no stage waits while the canary gets requests", g.Name),
 				Next: "add a stage WAIT or ANALYSIS between ECS_TRAFFIC_ROUTING and ECS_PRIMARY_ROLLOUT"}
 		}
-		if err := checkGate(p, g, steered, "plan the gates of the pipeline"); err != nil {
+		if err := checkGate(p, g, steered, op); err != nil {
 			return err
+		}
+		soonest, _ := g.FirstValue()
+		if d, isLeast := p.PipelineGatesTime(); !isLeast && g.After+soonest > d {
+			return &sluice.Error{Op: op, Resource: p.ServiceResource(),
+				Err: fmt.Errorf("gate %s cannot have a value before %s, and the stages that wait while the canary gets requests "+
+					"take %s", g.Name, plan.FormatDuration(g.After+soonest), plan.FormatDuration(d)),
+				Next: "raise the duration of the WAIT or ANALYSIS"}
 		}
 	}
 	return nil
+}
+
+func placeOfGate(app *appfile.Application, g appfile.Gate) string {
+	return fmt.Sprintf("%s:%d", app.File, g.Line)
+}
+
+// warnShortGates warns about gates that have no value at the end of their time unless a minute, or a stage between,
+// ends in time. The end asks a person then, or fails.
+func warnShortGates(p *plan.Plan, app *appfile.Application) {
+	warn := func(g appfile.Gate, d time.Duration) {
+		soonest, latest := g.FirstValue()
+		if g.After+latest > d {
+			addWarningAt(p, placeOfGate(app, g), "gate %s may have no value at the end: it has the first one after %s to %s, and "+
+				"judges for %s. Raise the duration of the stage", g.Name, plan.FormatDuration(g.After+soonest),
+				plan.FormatDuration(g.After+latest), plan.FormatDuration(d))
+		}
+	}
+	for _, s := range p.Stages {
+		for _, g := range s.Gates {
+			warn(g, s.Duration)
+		}
+	}
+	last := plan.Stage{}
+	for i, s := range p.Stages {
+		if p.ReadsPipelineGates(i) {
+			last = s
+		}
+	}
+	if d, _ := p.PipelineGatesTime(); last.Name != "" && !last.NeedsApproval() {
+		for _, g := range p.Gates {
+			warn(g, d)
+		}
+	}
 }
 
 // noteGates notes the gates of the whole pipeline, and where gates of PipeCD's files differ from PipeCD.

@@ -72,7 +72,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := checkStages(p, live); err != nil {
 		return nil, err
 	}
-	if err := checkGates(p, live); err != nil {
+	if err := checkGates(p, app); err != nil {
 		return nil, err
 	}
 	if err := refuseExternal(app, live, o); err != nil {

@@ -40,6 +40,7 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 	warnNames(p, app, live)
 	warnPlatform(p, app)
 	warnProblems(p, app, live)
+	warnShortGates(p, app)
 	accessRulesOf(p.Access).warn(p, app, live)
 	r.warn(p, app, live)
 }

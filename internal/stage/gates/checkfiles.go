@@ -7,12 +7,13 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/metrics/check"
 	"github.com/sluice-ecs/sluice/internal/metrics/provider"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// CheckFiles refuses gates of an application that can never answer: whose query does not parse, or whose
-// credentials are missing. It asks no provider. All problems are returned together.
+// CheckFiles refuses gates of an application that can never answer: whose query does not parse, whose
+// credentials are missing, or whose program does not exist here. It asks no provider. All problems are returned together.
 func CheckFiles(ctx context.Context, app *appfile.Application, outside *step.OutsideAWS) error {
 	var all []error
 	for _, g := range app.AllGates() {
@@ -31,6 +32,9 @@ func checkGate(ctx context.Context, g appfile.Gate, outside *step.OutsideAWS) er
 				return err
 			}
 		}
+	}
+	if len(g.Read.Command) > 0 {
+		return check.Command{Argv: g.Read.Command}.Find()
 	}
 	if g.Read.Provider == nil {
 		return nil

@@ -114,8 +114,10 @@ func TestGatesThatCannotAnswerAreRefused(t *testing.T) {
 			"{provider: web, query: '.a |', expected: {max: 1}}": "no expression of jq",
 			"{provider: cw, query: 'a b', expected: {max: 1}}":   "is no metric",
 			"{provider: host, query: q, expected: {max: 1}}":     "no URL with http:// or https://",
+			"{command: {run: [./nope.sh]}}":                      "no such file or directory",
+			"{command: {run: [no-such-program]}}":                "executable file not found in $PATH",
 		} {
-			files := b.Files("sim/web:v2", judged(analysisStage("duration: 20m, metrics: ["+gate+"]"))+`analysisProviders:
+			files := b.Files("sim/web:v2", judged("{name: WAIT, with: {duration: 20m, gates: ["+gate+"]}}")+`analysisProviders:
   - {name: prom, type: PROMETHEUS, config: {address: "https://p.example", bearer: env:OTHER}}
   - {name: host, type: PROMETHEUS, config: {address: "p.example"}}
   - {name: web, type: WEB, config: {address: "https://w.example"}}
