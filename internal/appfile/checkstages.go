@@ -78,6 +78,8 @@ func (c *checker) refuseTwoTimeouts(item, with *definition.Node, path string) {
 // checkStageOptions checks options that depend on each other.
 func (c *checker) checkStageOptions(name string, item, with *definition.Node, path string) {
 	switch name {
+	case StageWait, StageAnalysis:
+		c.checkWaitTimeout(item, with, path)
 	case StageTrafficRouting:
 		c.checkShares(item, with, path)
 	case StageApproval:
@@ -86,6 +88,18 @@ func (c *checker) checkStageOptions(name string, item, with *definition.Node, pa
 			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, but approvers names only %d", path,
 				least, len(who))
 		}
+	}
+}
+
+// checkWaitTimeout refuses a timeout that is shorter than the time that the stage waits.
+func (c *checker) checkWaitTimeout(item, with *definition.Node, path string) {
+	limit, duration := item.Get("timeout"), values.SpanOr(with.Get("duration"), 0)
+	if !values.IsGiven(limit) {
+		limit = with.Get("timeout")
+	}
+	if most := values.SpanOr(limit, 0); values.IsGiven(limit) && most > 0 && most < duration {
+		c.addProblem(limit, "%s: the timeout is %s, and the stage waits for %s: raise the timeout", path,
+			sluice.Duration(most), sluice.Duration(duration))
 	}
 }
 

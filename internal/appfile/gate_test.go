@@ -39,6 +39,22 @@ func TestStagesTooShortForTheirGates(t *testing.T) {
 	}
 }
 
+// The timeout of a stage is its maximum duration: one that is shorter than the time to wait is refused where it stands.
+func TestTimeoutsShorterThanTheWait(t *testing.T) {
+	for stage, want := range map[string]string{
+		"WAIT, with: {duration: 3m, timeout: 1m}":                                            "sluice.yaml:1:64: pipeline.stages[0]: the timeout is 1m0s, and the stage waits for 3m0s: raise the timeout",
+		"WAIT, timeout: 1m, with: {duration: 10m}":                                           "sluice.yaml:1:43: pipeline.stages[0]: the timeout is 1m0s, and the stage waits for 10m0s: raise the timeout",
+		"ANALYSIS, timeout: 1m, with: {duration: 10m, metrics: [{signal: errors, max: 1%}]}": "the timeout is 1m0s",
+		"WAIT, timeout: 10m, with: {duration: 10m}":                                          "",
+		"WAIT, with: {duration: 5h}":                                                         "",
+	} {
+		_, err := loadGates(t, "pipeline: {stages: [{name: "+stage+"}]}\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: the error is %v; want %q", stage, err, want)
+		}
+	}
+}
+
 // Each gate that cannot judge is refused at its place, with what to write instead.
 func TestGatesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {

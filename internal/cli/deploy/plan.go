@@ -214,7 +214,11 @@ func (p *program) prepareForecast(ctx context.Context, path string, o planFlags,
 	if err := pre.judgeCurrent(ctx); err != nil || !forecast {
 		return pre, nil, err
 	}
-	return pre, forecastPlan(ctx, pre), nil
+	f := forecastPlan(ctx, pre)
+	if f != nil {
+		pre.plan.Warnings = append(pre.plan.Warnings, f.TooShort...)
+	}
+	return pre, f, nil
 }
 
 // showPlan prints a plan and, if f is not nil, its forecast. It makes no changes. exit is the exit code that follows.

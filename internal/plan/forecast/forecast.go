@@ -22,6 +22,8 @@ type Forecast struct {
 	Stages []time.Duration `json:"stages"` // of the plan, in nanoseconds
 	// Assumes are sentences that state the assumptions.
 	Assumes []string `json:"assumes"`
+	// TooShort are sentences about limits of the files that end the deployment before the forecast does.
+	TooShort []string `json:"-"`
 }
 
 // Times that AWS and sluice take in addition to task starts and drains. AWS does not document them.
@@ -60,7 +62,30 @@ func New(p *plan.Plan, t Timings, replace ReplaceTime) Forecast {
 	}
 	out.Took += p.Bake
 	out.Assumes = f.listAssumptions(t.Start > 0)
+	out.TooShort = f.listShortLimits(out)
 	return out
+}
+
+// listShortLimits compares the limits of the files with the forecast. The durations of waits are compared when the files
+// are read.
+func (f *Estimate) listShortLimits(out Forecast) (all []string) {
+	p, starts := f.plan, false
+	if p.Timeout > 0 && out.Took > p.Timeout {
+		all = append(all, fmt.Sprintf("the timeout of the deployment is %s, and it is expected to take %s: raise the timeout",
+			plan.FormatDuration(p.Timeout), plan.FormatDuration(out.Took)))
+	}
+	for i, s := range p.Stages {
+		starts = starts || s.StartsCanary() || s.ReplacesPrimary()
+		if !s.IsWait() && s.Timeout > 0 && s.Timeout < p.Timeout && out.Stages[i] > s.Timeout {
+			all = append(all, fmt.Sprintf("the timeout of stage %d %s is %s, and it is expected to take %s: raise the timeout",
+				i+1, s.Name, plan.FormatDuration(s.Timeout), plan.FormatDuration(out.Stages[i])))
+		}
+	}
+	if starts && p.ProgressDeadline > 0 && p.ProgressDeadline < f.start {
+		all = append(all, fmt.Sprintf("progressDeadline is %s, and tasks run %s after their launch: the deployment fails before; "+
+			"raise progressDeadline", plan.FormatDuration(p.ProgressDeadline), plan.FormatDuration(f.start)))
+	}
+	return all
 }
 
 // Estimate adds up the times of the stages of a plan, one after the other.
