@@ -37,6 +37,10 @@ var rewordings = compileRewordings([][2]string{
 	{`use --suspend-auto-scaling`, `set input.suspendAutoScaling: true`},
 	{`use sluice run, or set`, `set`},
 
+	// alarms
+	{`^read the alarm: aws cloudwatch describe-alarms --alarm-names (.+); then`,
+		`read the alarm $1 in the console of CloudWatch, then`},
+
 	// pauses of ECS
 	{`(hook \S+ awaits an answer) by sluice continue`, `$1 (APPROVE continues the deployment)`},
 

@@ -347,3 +347,24 @@ func TestWarmUpIsNotRead(t *testing.T) {
 		})
 	}
 }
+
+// The next step after an alarm that refused the canary is to read the alarm.
+func TestFailedAlarmNamesTheAlarm(t *testing.T) {
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		stagetest.Got(awscw.NewFromConfig(b.Sim.Config()).PutMetricAlarm(context.Background(), &awscw.PutMetricAlarmInput{
+			AlarmName: aws.String("shop's errors"), Namespace: aws.String("Shop"), MetricName: aws.String("Slow"),
+			Statistic: cwtypes.StatisticSum, Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1),
+			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, TreatMissingData: aws.String("breaching")}))(b)
+		end := deploy(b, "sim/web:v2", judged(`{name: WAIT, with: {duration: 4m, gates: [{alarm: "shop's errors"}]}}`))
+		const next = `read the alarm: aws cloudwatch describe-alarms --alarm-names 'shop'\''s errors'; then deploy a fixed version`
+		for _, e := range b.Events {
+			if ev, ok := e.Open().(sluice.StageEnded); ok && strings.Contains(ev.Cause, "alarm shop's errors is in state ALARM") {
+				if ev.Next != next {
+					b.Errorf("the next step is %q, want %q", ev.Next, next)
+				}
+				return
+			}
+		}
+		b.Errorf("%s: %s; want a stage that the alarm failed\n%s", end.Outcome, end.Cause, b.EventLog())
+	})
+}

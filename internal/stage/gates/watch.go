@@ -247,7 +247,11 @@ func (g *group) startReads(ctx context.Context, s *step.Step, now time.Time) {
 func errBadGate(s *step.Step, g *gate, j analysis.Judgement) error {
 	next := "read the metrics of both versions around " + s.Clock.Now().UTC().Format("15:04 UTC") +
 		", and deploy a fixed version"
-	if !j.HasValues {
+	switch {
+	case g.Read.Alarm != "":
+		next = "read the alarm: aws cloudwatch describe-alarms --alarm-names '" + strings.ReplaceAll(g.Read.Alarm, "'", `'\''`) +
+			"'; then deploy a fixed version"
+	case !j.HasValues:
 		next = "check the query and the provider of gate " + g.Name + " with sluice gate test, and deploy again"
 	}
 	return &sluice.Error{Op: "judge the canary by gate " + g.Name, Resource: s.Client.Resource(), Kind: sluice.Unhealthy,
