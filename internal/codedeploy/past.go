@@ -8,31 +8,38 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// PastRevision is a successful deployment of the history of a group.
+// PastRevision is a deployment of the history of a group that has ended.
 type PastRevision struct {
-	ARN     string // of its task definition
-	Returns bool   // sluice deployed it to roll back
+	ARN       string // of its task definition
+	Succeeded bool
+	Returns   bool // sluice deployed it to roll back
 }
 
-// SucceededRevisions returns the group's successful deployments, newest first. It ignores rollbacks by CodeDeploy: an
+// ended are the states of a deployment that has ended.
+func ended() []cdtypes.DeploymentStatus {
+	return []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed,
+		cdtypes.DeploymentStatusStopped}
+}
+
+// PastRevisions returns the group's deployments that have ended, newest first. It ignores rollbacks by CodeDeploy: an
 // earlier deployment deployed the revision that they restored.
-func (h Client) SucceededRevisions(ctx context.Context, g Group) (all []PastRevision, err error) {
+func (h Client) PastRevisions(ctx context.Context, g Group) (all []PastRevision, err error) {
 	err = h.eachPast(ctx, g, func(d *verdict.CodeDeployment, arn string) bool {
-		all = append(all, PastRevision{arn, isReturn(d.Description)})
+		all = append(all, PastRevision{arn, d.Status == string(cdtypes.DeploymentStatusSucceeded), isReturn(d.Description)})
 		return true
-	}, cdtypes.DeploymentStatusSucceeded)
+	}, ended()...)
 	return all, err
 }
 
-// DeploymentOf returns the id of the newest ended deployment of the group whose task definition
-// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.SucceededRevisions] does.
+// DeploymentOf returns the id of the newest deployment of the group that has ended and whose task definition
+// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.PastRevisions] does.
 func (h Client) DeploymentOf(ctx context.Context, g Group, fits func(arn string) bool) (id string, err error) {
 	err = h.eachPast(ctx, g, func(d *verdict.CodeDeployment, arn string) bool {
 		if fits(arn) {
 			id = d.ID
 		}
 		return id == ""
-	}, cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed, cdtypes.DeploymentStatusStopped)
+	}, ended()...)
 	return id, err
 }
 

@@ -12,6 +12,11 @@ func (p *Plan) KeepsVersion() bool {
 	return p.From != "" && p.From == p.To && !p.Adopts() && !slices.ContainsFunc(p.Changes, Change.altersVersion)
 }
 
+// AltersAttributes reports whether the deployment changes attributes of the service, as the network of its tasks.
+func (p *Plan) AltersAttributes() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of == "service" && c.altersVersion() })
+}
+
 // ReplacesTasks reports whether a deployment that keeps the version starts tasks in the place of others. One that changes
 // only the count does so if it creates a task set.
 func (p *Plan) ReplacesTasks() bool {

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -98,12 +99,8 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 		if live.Deployer.RollsBack, err = rollsBack(ctx, cd, live.Deployer.Running); err != nil {
 			return history.Return{}, err
 		}
-		all, err := cd.SucceededRevisions(ctx, s.Group)
-		if err != nil {
+		if past, err = readPastShifts(ctx, a, cd, s.Group); err != nil {
 			return history.Return{}, err
-		}
-		for _, p := range all {
-			past = append(past, history.PastShift{Revision: sluice.RevisionOf(p.ARN), Returns: p.Returns})
 		}
 	}
 	back, err := history.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, past)
@@ -112,4 +109,30 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 	}
 	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
 	return back, err
+}
+
+// comparedRevisions is how many of the newest revisions of CodeDeploy's history are compared, to find copies.
+const comparedRevisions = 10
+
+// readPastShifts reads the history of a deployment group, newest first.
+func readPastShifts(ctx context.Context, a *account.Account, cd codedeploy.Client, g codedeploy.Group) (
+	[]history.PastShift, error) {
+	all, err := cd.PastRevisions(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	var past []history.PastShift
+	var names []string
+	for _, p := range all {
+		name := sluice.RevisionOf(p.ARN)
+		past = append(past, history.PastShift{Revision: name, Succeeded: p.Succeeded, Returns: p.Returns})
+		if len(names) < comparedRevisions && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	contents, err := readContents(ctx, a, names)
+	for i, p := range past {
+		past[i].Content = contents[p.Revision]
+	}
+	return past, err
 }

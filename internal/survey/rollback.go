@@ -38,12 +38,8 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	}
 	var past []history.PastDeployment
 	if history.KeepsHistory(live) {
-		all, err := hand.PastDeployments(ctx)
-		if err != nil {
+		if past, err = readPast(ctx, a, hand); err != nil {
 			return live, back, err
-		}
-		for _, p := range all {
-			past = append(past, history.PastDeployment{ARN: p.ARN, Status: p.Status, Revision: p.Revision})
 		}
 	}
 	back, err = history.ChooseReturn(sluice.ARNName(cluster), live.Service, past, to)
@@ -52,6 +48,23 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	}
 	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
 	return live, back, err
+}
+
+// readPast reads the history that ECS keeps of a service, newest first.
+func readPast(ctx context.Context, a *account.Account, hand ecs.Service) ([]history.PastDeployment, error) {
+	all, err := hand.PastDeployments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	past := make([]history.PastDeployment, len(all))
+	for i, p := range all {
+		past[i] = history.PastDeployment{ARN: p.ARN, Status: p.Status, Revision: p.Revision}
+	}
+	contents, err := readContents(ctx, a, history.SharingImages(past))
+	for i, p := range past {
+		past[i].Content = contents[p.RevisionName()]
+	}
+	return past, err
 }
 
 // canaryError refuses to return a service by AWS's history while the canary service of a deployment exists: that would

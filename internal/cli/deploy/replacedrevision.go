@@ -11,6 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
@@ -22,12 +24,18 @@ type replacedRevision struct {
 
 // noteRecorded notes the revision of a deployment of the journal before its rollback.
 func (r *rollbackRun) noteRecorded(ctx context.Context, t *session.Opened) error {
-	saved, err := engine.OpenMemory(t.Journal, t.Deployment.ID).Registration.Load(ctx)
-	r.replaced = replacedRevision{account: t.Account, name: t.Plan.To}
-	if err == nil && saved.Revision != nil {
-		r.replaced.name = saved.Revision.Name
-	}
+	name, err := deployedRevision(ctx, t.Journal, t.Deployment, t.Plan)
+	r.replaced = replacedRevision{account: t.Account, name: name}
 	return err
+}
+
+// deployedRevision returns the revision of a deployment of the journal. If it registered none yet, that is the family.
+func deployedRevision(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan) (string, error) {
+	saved, err := engine.OpenMemory(j, d.ID).Registration.Load(ctx)
+	if err != nil || saved.Revision == nil {
+		return pl.To, err
+	}
+	return saved.Revision.Name, nil
 }
 
 // deregisterReplaced deregisters the revision that the rollback replaced, if that is asked for. ecspresso's users

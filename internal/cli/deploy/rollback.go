@@ -258,15 +258,17 @@ func serviceOf(d journal.Deployment) journal.Filter {
 
 // rollBackNewest rolls back the last deployment of the journal, unless AWS's history knows a later one.
 func (r *rollbackRun) rollBackNewest(ctx context.Context, t *session.Opened, of journal.Filter) error {
-	d := t.Deployment
-	overtaken, err := isOvertaken(ctx, t)
-	switch {
+	switch overtaken, err := isOvertaken(ctx, t); {
 	case err != nil:
 		return err
 	case (overtaken || onlyAdopted(t)) && of.Service != "":
-		return r.rollBackByHistory(ctx, t.Journal, of, d.Region, "")
-	case isUndone(d, t.Plan):
-		r.printNothing(d)
+		return r.rollBackByHistory(ctx, t.Journal, of, t.Deployment.Region, "")
+	}
+	switch nothing, err := r.findNothing(ctx, t); {
+	case err != nil:
+		return err
+	case nothing != "":
+		r.program.PrintResult("nothing to roll back: " + nothing)
 		return nil
 	}
 	return r.rollBackTarget(ctx, t)

@@ -29,13 +29,12 @@ type rollbackTarget struct {
 // findTarget returns the newest deployment, or the named one, that changed the version. It skips newer
 // deployments that changed no version or were rolled back. found is false if the journal has none.
 func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rollbackTarget, found bool, err error) {
-	d, at := t.Deployment, r.program.Endpoint(ctx)
-	all, err := t.Journal.Deployments(ctx, journal.Filter{Account: d.Account, Region: d.Region, Cluster: d.Cluster,
-		Service: d.Service, At: &at})
+	d := t.Deployment
+	all, err := r.listRecorded(ctx, t)
 	if err != nil {
 		return of, false, err
 	}
-	named := session.IsDeploymentID(r.path)
+	named, past := session.IsDeploymentID(r.path), recordedPast{t.Journal, all}
 	for _, newer := range all {
 		pl, planErr := session.ReadPlan(newer)
 		isOperation := planErr == nil && pl.KeepsVersion()
@@ -45,7 +44,13 @@ func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rol
 			return of, true, nil
 		case isOperation:
 			of.operations = append(of.operations, newer)
-		case planErr == nil && isUndone(newer, pl):
+			continue
+		}
+		returned, err := past.hasReturned(ctx, newer)
+		switch {
+		case err != nil:
+			return of, false, err
+		case planErr == nil && isUndone(newer, pl), returned.replaced != "":
 			of.returned = newer.ID
 		default:
 			return of, false, &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Kind: sluice.Overtaken,
@@ -82,14 +87,18 @@ func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, op
 	if err != nil {
 		return err
 	}
-	overtaken, err := isOvertaken(ctx, newest)
-	switch of := serviceOf(t.Deployment); {
+	of := serviceOf(t.Deployment)
+	switch overtaken, err := isOvertaken(ctx, newest); {
 	case err != nil:
 		return err
 	case overtaken:
 		return r.rollBackByHistory(ctx, t.Journal, of, of.Region, "")
-	case isUndone(t.Deployment, t.Plan):
-		r.printNothing(t.Deployment)
+	}
+	switch nothing, err := r.findNothing(ctx, t); {
+	case err != nil:
+		return err
+	case nothing != "":
+		r.program.PrintResult("nothing to roll back: " + nothing)
 		return nil
 	case t.Plan.Mode().OthersDeploy() && t.Plan.From != t.Plan.To:
 		return r.rollBackByHistory(ctx, t.Journal, of, of.Region, t.Plan.From)
@@ -111,15 +120,6 @@ func isUndone(d journal.Deployment, pl *plan.Plan) bool {
 func replacesTasks(d journal.Deployment) bool {
 	pl, err := session.ReadPlan(d)
 	return err != nil || pl.ReplacesTasks()
-}
-
-// printNothing prints why a deployment that [isUndone] leaves nothing to roll back.
-func (r *rollbackRun) printNothing(d journal.Deployment) {
-	why := "of " + d.Cluster + "/" + d.Service + " was rolled back"
-	if d.Outcome == sluice.Succeeded {
-		why = "rolled " + d.Cluster + "/" + d.Service + " back"
-	}
-	r.program.PrintResult("nothing to roll back: deployment " + d.ID + " " + why)
 }
 
 // rollBackTarget rolls back a deployment of the journal from its snapshot, or shows that.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,10 +23,12 @@ func ByCodeDeploy(l plan.AWSState) bool {
 		l.Service.DeploymentController.Type == plan.ControllerCodeDeploy
 }
 
-// PastShift is a successful deployment of CodeDeploy's history.
+// PastShift is a deployment of CodeDeploy's history that has ended.
 type PastShift struct {
-	Revision string // family:revision
-	Returns  bool   // sluice deployed it to roll back
+	Revision  string // family:revision
+	Content   string // digest of its task definition; empty: not read
+	Succeeded bool
+	Returns   bool // sluice deployed it to roll back
 }
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
@@ -39,15 +42,15 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 		return back, nil
 	}
 	current := live.ServingRevision()
+	differs := func(p PastShift) bool { return contentOfShift(past, p.Revision) != contentOfShift(past, current) }
 	before := ""
-	differs := slices.IndexFunc(past, func(p PastShift) bool { return p.Revision != current })
-	if differs >= 0 {
-		before = past[differs].Revision
+	if n := slices.IndexFunc(past, func(p PastShift) bool { return p.Succeeded && differs(p) }); n >= 0 {
+		before = past[n].Revision
 	}
 	if back.Stop == "" {
 		back.To = before
-		if before != "" && returnedTo(past, differs, current) {
-			return Return{Nothing: runsAgain(cluster, name, current, before)}, nil
+		if n := slices.IndexFunc(past, differs); n >= 0 && hasReturnedTo(past, current) {
+			return Return{Nothing: runsAgain(cluster, name, current, past[n].Revision)}, nil
 		}
 	}
 	running := ""
@@ -63,7 +66,7 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 			back.To = ts.Revision
 		}
 	}
-	if back.Stop != "" && back.To != running && hasRevision(past, running) {
+	if back.Stop != "" && back.To != running && running != "" && hasReturnedTo(past, running) {
 		return Return{}, errRollsBack(cluster, name, back.Stop)
 	}
 	if back.To == running && before != "" {
@@ -78,16 +81,22 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 	return back, nil
 }
 
-// returnedTo reports whether the current revision had served before the newest deployment of another one, or sluice
-// returned to it since.
-func returnedTo(past []PastShift, differs int, current string) bool {
-	return slices.ContainsFunc(past[:differs], func(p PastShift) bool { return p.Returns }) ||
-		hasRevision(past[differs:], current)
+// hasReturnedTo reports whether a revision, as the last one, was returned to.
+func hasReturnedTo(past []PastShift, revision string) bool {
+	var all []Release
+	for _, p := range slices.Backward(past) {
+		all = append(all, Release{Version: contentOfShift(past, p.Revision), Served: p.Succeeded, Returns: p.Returns})
+	}
+	return HasReturned(append(all, Release{Version: contentOfShift(past, revision), Served: true}))
 }
 
-// hasRevision reports whether a revision has served before.
-func hasRevision(past []PastShift, revision string) bool {
-	return slices.ContainsFunc(past, func(p PastShift) bool { return p.Revision == revision })
+// contentOfShift returns the content of a revision, or its name if the content was not read.
+func contentOfShift(past []PastShift, name string) string {
+	n := slices.IndexFunc(past, func(p PastShift) bool { return p.Revision == name })
+	if n < 0 {
+		return name
+	}
+	return cmp.Or(past[n].Content, name)
 }
 
 // errRollsBack is the error of a rollback while a deployment of CodeDeploy restores a former version.

@@ -14,7 +14,7 @@ import (
 func TestCodeDeployReturn(t *testing.T) {
 	deployed := func(all ...string) (past []PastShift) {
 		for _, name := range all {
-			past = append(past, PastShift{Revision: name})
+			past = append(past, PastShift{Revision: name, Succeeded: true})
 		}
 		return past
 	}
@@ -29,11 +29,20 @@ func TestCodeDeployReturn(t *testing.T) {
 		"no version before": {"web:2", deployed("web:2"), "", "", true},
 		"returned": {"web:2", deployed("web:2", "web:3", "web:2", "web:1"), "", "web:2 runs again: it had served before " +
 			"web:3, which it replaced. To deploy web:3, run sluice rollback --cluster prod --service web --to web:3", false},
-		"returned to the first version": {"web:1", []PastShift{{"web:1", true}, {"web:2", false}}, "", "web:1 runs again: " +
+		"returned to the first version": {"web:1", []PastShift{{"web:1", "", true, true}, {"web:2", "", true, false}}, "", "web:1 runs again: " +
 			"it had served before web:2, which it replaced. To deploy web:2, run sluice rollback --cluster prod --service web " +
 			"--to web:2", false},
-		"deployed after a return": {"web:4", []PastShift{{"web:4", false}, {"web:2", true}, {"web:3", false}, {"web:2", false}},
+		"deployed after a return": {"web:4", []PastShift{{"web:4", "", true, false}, {"web:2", "", true, true},
+			{"web:3", "", true, false}, {"web:2", "", true, false}},
 			"web:2", "", false},
+		"the version that was left is deployed again": {"web:3", deployed("web:3", "web:2", "web:3", "web:2", "web:1"), "web:2",
+			"", false},
+		"rolled back by CodeDeploy": {"web:2", append([]PastShift{{Revision: "web:3"}}, deployed("web:2", "web:1")...), "",
+			"web:2 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback --cluster " +
+				"prod --service web --to web:3", false},
+		"a copy": {"web:4", []PastShift{{"web:4", "b", true, false}, {"web:3", "c", true, false}, {"web:2", "b", true, false}},
+			"", "web:4 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback " +
+				"--cluster prod --service web --to web:3", false},
 	} {
 		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")}, Deployer: &plan.Deployer{},
 			TaskSets: []sluice.TaskSet{{ID: "ecs-svc/1", Status: "PRIMARY", Revision: c.current}}}
@@ -46,7 +55,7 @@ func TestCodeDeployReturn(t *testing.T) {
 
 // A rollback that runs is not rolled back: that would leave the version that it replaces.
 func TestCodeDeployReturnDuringRollback(t *testing.T) {
-	past := []PastShift{{Revision: "web:2"}, {Revision: "web:1"}}
+	past := []PastShift{{Revision: "web:2", Succeeded: true}, {Revision: "web:1", Succeeded: true}}
 	for name, c := range map[string]struct {
 		rollsBack bool
 		running   string
@@ -58,6 +67,8 @@ func TestCodeDeployReturnDuringRollback(t *testing.T) {
 		"a rollback to the first version":   {true, "web:1", past[:1], ""},
 		"a rollback before its task set":    {true, "", past, ""},
 		"a deployment of a former revision": {false, "web:1", past, ""},
+		"the version that was left again": {false, "web:3", append([]PastShift{{Revision: "web:2", Succeeded: true},
+			{Revision: "web:3", Succeeded: true}}, past...), "web:2"},
 	} {
 		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")},
 			Deployer: &plan.Deployer{Running: "d-2", RollsBack: c.rollsBack},

@@ -21,9 +21,11 @@ import (
 type PastDeployment struct {
 	ARN, Status string
 	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
+	Content     string                    // digest of its task definition; empty: not read, see [SharingImages]
 }
 
-func (p PastDeployment) revisionName() string {
+// RevisionName returns family:revision; empty: it is not known.
+func (p PastDeployment) RevisionName() string {
 	if p.Revision == nil {
 		return ""
 	}
@@ -51,36 +53,59 @@ func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to
 	}
 	if to != "" {
 		return Return{To: to, Revision: newestSuccessful(past,
-			func(p PastDeployment) bool { return p.revisionName() == to }).Revision}, nil
+			func(p PastDeployment) bool { return p.RevisionName() == to }).Revision}, nil
 	}
 	if len(past) > 0 && sluice.IsServiceDeploymentRunning(past[0].Status) {
 		return chooseBeforeRunning(cluster, s, past)
 	}
 	if last, ok := rolledBackByECS(s, past); ok {
 		return Return{Nothing: fmt.Sprintf("ECS already rolled back %s; %s is the running version",
-			orUnknown(last.revisionName()), currentRevision(s))}, nil
+			orUnknown(last.RevisionName()), currentRevision(s))}, nil
 	}
 	return chooseBeforeCurrent(cluster, s, past)
 }
 
-// chooseBeforeCurrent returns the newest version that succeeded and is not the current one. If the current
-// version had served before that one too, a rollback or a person has already returned to it.
+// chooseBeforeCurrent returns the newest version that succeeded and is not the current one, unless the current one
+// was returned to.
 func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
-	last := newestSuccessful(past, func(p PastDeployment) bool { return differsFromCurrent(s, p) })
+	differs := func(p PastDeployment) bool { return p.Revision != nil && differsFromCurrent(s, past, p) }
+	if HasReturned(releases(s, past)) {
+		replaced := past[slices.IndexFunc(past, differs)]
+		return Return{Nothing: runsAgain(cluster, aws.ToString(s.ServiceName), nameCurrent(s, past), replaced.RevisionName())}, nil
+	}
+	last := newestSuccessful(past, differs)
 	if last.Revision == nil {
 		return Return{}, errNoneSucceeded(cluster, s)
 	}
-	older := past[slices.IndexFunc(past, func(p PastDeployment) bool { return p.ARN == last.ARN })+1:]
-	if newestSuccessful(older, func(p PastDeployment) bool { return !differsFromCurrent(s, p) }).Revision != nil {
-		return Return{Nothing: runsAgain(cluster, aws.ToString(s.ServiceName), currentRevision(s), last.revisionName())}, nil
-	}
-	return Return{To: last.revisionName(), Revision: last.Revision}, nil
+	return Return{To: last.RevisionName(), Revision: last.Revision}, nil
 }
 
-// runsAgain says why a rollback has nothing to do after a rollback.
+// releases returns the history as releases, oldest first. The current version is the last one.
+func releases(s *ecstypes.Service, past []PastDeployment) (all []Release) {
+	current := contentOf(past, currentRevision(s))
+	for _, p := range slices.Backward(past) {
+		if p.Revision == nil {
+			continue
+		}
+		version := contentOf(past, p.RevisionName())
+		if version == current && differsFromCurrent(s, past, p) {
+			version += " with other attributes"
+		}
+		all = append(all, Release{Version: version, Served: p.Status == "SUCCESSFUL"})
+	}
+	return append(all, Release{Version: current, Served: true})
+}
+
+// RunsAgain says why a rollback has nothing to do after a rollback. command deploys the replaced version.
+func RunsAgain(current, replaced, command string) string {
+	return fmt.Sprintf("%s runs again: it had served before %s, which it replaced. To deploy %s, run %s", current, replaced,
+		replaced, command)
+}
+
+// runsAgain is [RunsAgain] for a service whose history AWS keeps.
 func runsAgain(cluster, service, current, replaced string) string {
-	return fmt.Sprintf("%s runs again: it had served before %s, which it replaced. To deploy %s, run sluice rollback "+
-		"--cluster %s --service %s --to %s", current, replaced, replaced, cluster, service, replaced)
+	return RunsAgain(current, replaced, fmt.Sprintf("sluice rollback --cluster %s --service %s --to %s", cluster, service,
+		replaced))
 }
 
 // chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. If the running
@@ -88,14 +113,14 @@ func runsAgain(cluster, service, current, replaced string) string {
 // history is still in the deployments of the service.
 func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
 	stop := past[0].ARN
-	if !sluice.IsServiceDeploymentRollingBack(past[0].Status) && !newestDiffers(s, past[1:]) {
+	if !sluice.IsServiceDeploymentRollingBack(past[0].Status) && !newestDiffers(s, past, past[1:]) {
 		if back, err := chooseBeforeCurrent(cluster, s, past[1:]); err == nil && back.Nothing == "" {
 			back.Stop = stop
 			return back, nil
 		}
 	}
 	if last := newestSuccessful(past[1:], func(PastDeployment) bool { return true }); last.Revision != nil {
-		return Return{To: last.revisionName(), Revision: last.Revision, Stop: stop}, nil
+		return Return{To: last.RevisionName(), Revision: last.Revision, Stop: stop}, nil
 	}
 	for _, d := range s.Deployments {
 		if aws.ToString(d.Status) != "PRIMARY" && d.RolloutState == ecstypes.DeploymentRolloutStateCompleted {
@@ -108,17 +133,17 @@ func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeploym
 // rolledBackByECS returns the last deployment of another version, if ECS rolled it back to the current one.
 // Deployments that only replaced tasks since do not count.
 func rolledBackByECS(s *ecstypes.Service, past []PastDeployment) (PastDeployment, bool) {
-	n := slices.IndexFunc(past, func(p PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, p) })
+	n := slices.IndexFunc(past, func(p PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, past, p) })
 	if n < 0 || past[n].Status != "ROLLBACK_SUCCESSFUL" {
 		return PastDeployment{}, false
 	}
-	return past[n], n == 0 || !newestDiffers(s, past[n+1:])
+	return past[n], n == 0 || !newestDiffers(s, past, past[n+1:])
 }
 
-// newestDiffers reports whether the newest version that succeeded is not the one of the service.
-func newestDiffers(s *ecstypes.Service, past []PastDeployment) bool {
-	newest := newestSuccessful(past, func(PastDeployment) bool { return true })
-	return newest.Revision == nil || differsFromCurrent(s, newest)
+// newestDiffers reports whether the newest version of a part of the history that succeeded is not the one of the service.
+func newestDiffers(s *ecstypes.Service, past, of []PastDeployment) bool {
+	newest := newestSuccessful(of, func(PastDeployment) bool { return true })
+	return newest.Revision == nil || differsFromCurrent(s, past, newest)
 }
 
 func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) PastDeployment {
@@ -130,9 +155,10 @@ func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) Pas
 	return PastDeployment{}
 }
 
-// differsFromCurrent reports whether a service revision differs from the current service.
-func differsFromCurrent(s *ecstypes.Service, p PastDeployment) bool {
-	return p.revisionName() != currentRevision(s) ||
+// differsFromCurrent reports whether a service revision differs from the current service. A copy of a task
+// definition does not differ from it.
+func differsFromCurrent(s *ecstypes.Service, past []PastDeployment, p PastDeployment) bool {
+	return contentOf(past, p.RevisionName()) != contentOf(past, currentRevision(s)) ||
 		len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
 }
 

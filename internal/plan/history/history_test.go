@@ -78,6 +78,11 @@ func TestBack(t *testing.T) {
 		"rolled back before": {serving("web:1"), past("web:1 SUCCESSFUL", "web:1 SUCCESSFUL", "web:2 SUCCESSFUL",
 			"web:1 SUCCESSFUL"), "", "nothing: web:1 runs again: it had served before web:2, which it replaced. To deploy " +
 			"web:2, run sluice rollback --cluster prod --service web --to web:2"},
+		"the version that was left is deployed again": {serving("web:3"), past("web:3 SUCCESSFUL", "web:2 SUCCESSFUL",
+			"web:3 SUCCESSFUL", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2"},
+		"rolled back with a new deployment": {serving("web:2"), past("web:2 SUCCESSFUL", "web:3 STOPPED", "web:2 SUCCESSFUL",
+			"web:1 SUCCESSFUL"), "", "nothing: web:2 runs again: it had served before web:3, which it replaced. To deploy " +
+			"web:3, run sluice rollback --cluster prod --service web --to web:3"},
 		"one of the same revision runs": {serving("web:2"), past("web:2 PENDING", "web:2 SUCCESSFUL"),
 			"", "web:2 stop service-deployment/a"},
 		"one is being taken back": {serving("web:2"),
@@ -147,6 +152,37 @@ func TestReturnToADeregisteredRevisionRegistersACopy(t *testing.T) {
 		registers := p.Stages[0].MayWrite(sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: "web"})
 		if registers != want || (p.To == "web:1") == want {
 			t.Errorf("%s: the plan deploys %s, and registers a copy: %t", status, p.To, registers)
+		}
+	}
+}
+
+// A copy of a revision is the same version, as a rollback registers it for a revision that was deregistered.
+func TestACopyIsTheSameVersion(t *testing.T) {
+	for current, c := range map[string]struct {
+		past        []PastDeployment
+		to, nothing string
+	}{
+		"web:4": {past("web:4 SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "",
+			"web:4 (equal to web:2) runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice " +
+				"rollback --cluster prod --service web --to web:3"},
+		"web:3": {past("web:3 SUCCESSFUL", "web:4 SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL"), "web:4", ""},
+		"web:5": {past("web:5 SUCCESSFUL", "web:4 SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL"), "web:4", ""},
+	} {
+		for i, p := range c.past {
+			image := "sim/web:" + p.RevisionName()
+			if p.RevisionName() == "web:4" || p.RevisionName() == "web:2" {
+				image = "sim/web:v2"
+				c.past[i].Content = "2"
+			}
+			c.past[i].Revision.ContainerImages = []ecstypes.ContainerImage{{ContainerName: aws.String("web"), Image: &image}}
+		}
+		if names := SharingImages(c.past); strings.Join(names, " ") != "web:2 web:4" {
+			t.Errorf("%s: %q may be copies, want web:2 and web:4", current, names)
+		}
+		back, err := ChooseReturn("prod", serving(current), c.past, "")
+		if err != nil || back.To != c.to || back.Nothing != c.nothing {
+			t.Errorf("%s: a return to %q, nothing %q, %v; want to %q, nothing %q", current, back.To, back.Nothing, err, c.to,
+				c.nothing)
 		}
 	}
 }
