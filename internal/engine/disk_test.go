@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
@@ -31,7 +32,10 @@ func (b *bench) outOfDisk(id string, n, rows int, state func() string, want stri
 	b.Helper()
 	ctx := context.Background()
 	reached := b.fills(n, rows)
+	var last sluice.Envelope
+	b.Engine.OnEvent = func(e sluice.Envelope) { last = e }
 	end, err := b.Engine.Run(ctx, id, engine.Options{})
+	b.Engine.OnEvent = nil
 	b.Journal.WrapWrites(func(_ string, write func() error) error { return write() })
 	if err == nil && end.State == journal.Ended {
 		if end.Outcome != sluice.Succeeded {
@@ -41,6 +45,9 @@ func (b *bench) outOfDisk(id string, n, rows int, state func() string, want stri
 	}
 	if !errors.Is(err, journal.ErrUnusable) {
 		b.Errorf("row %d: %v", n, err)
+	}
+	if last.Kind != sluice.Seal("", "", sluice.DeploymentPaused{}).Kind || !strings.Contains(string(last.Data), errDiskFull.Error()) {
+		b.Errorf("row %d: the last event is %s %s, want a pause with the cause", n, last.Kind, last.Data)
 	}
 	now := got(b.Journal.Deployment(ctx, id))(b)
 	if now.State == journal.Ended {

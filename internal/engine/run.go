@@ -48,6 +48,9 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (RunResult, erro
 		return RunResult{Deployment: d}, err
 	}
 	waiting, err := r.runSteps(ctx)
+	if errors.Is(err, journal.ErrUnusable) && !errors.Is(err, ErrTakenOver) {
+		err = r.pauseUnwritable(ctx, err)
+	}
 	d, readErr := e.Journal.Deployment(context.WithoutCancel(ctx), id)
 	return RunResult{Deployment: d, WaitingFor: waiting}, errors.Join(err, readErr)
 }
@@ -203,7 +206,7 @@ func (r *run) concludeStage(ctx context.Context, s plan.Stage, err error) (more 
 	case kind == sluice.Halted && ctx.Err() == nil && r.hasEndingCommand(ctx, s):
 		return true, "", nil // plan.Next decides what the command leads to
 	case errors.Is(err, journal.ErrUnusable):
-		return false, "", r.pauseUnwritable(ctx, err)
+		return false, "", err
 	case kind == sluice.Halted, canResume(err):
 		return false, "", errors.Join(r.pauseDeployment(ctx, err.Error()), ignoreHalted(err))
 	default:
@@ -212,10 +215,13 @@ func (r *run) concludeStage(ctx context.Context, s plan.Stage, err error) (more 
 }
 
 // pauseUnwritable pauses because the journal cannot be written; the deployment itself is not
-// affected. If the pause cannot be recorded either, the row still says running, and a resume works
+// affected. If the pause cannot be recorded either, it is only shown: the row still says running, and a resume works
 // the same way.
 func (r *run) pauseUnwritable(ctx context.Context, why error) error {
-	if err := r.pauseDeployment(ctx, why.Error()); err != nil && !errors.Is(err, journal.ErrUnusable) {
+	switch err := r.pauseDeployment(ctx, why.Error()); {
+	case errors.Is(err, journal.ErrUnusable):
+		r.showEvent(r.d.ID, "", sluice.DeploymentPaused{Why: why.Error()})
+	case err != nil:
 		return errors.Join(err, why)
 	}
 	return why

@@ -64,7 +64,7 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 		}
 		return p.reportUnfinished(ctx, j, end)
 	case err != nil && !isInterrupt(err):
-		return p.reportUnfinished(ctx, j, runEnd{deployment: d, err: err, Next: resumeHint(d), exit: pausedExitCode(err)})
+		return p.reportUnfinished(ctx, j, runEnd{deployment: d, err: err, Next: resumeHint(d), exit: session.ExitCode(err)})
 	case d.State != journal.Paused:
 		// The interrupt arrived between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
@@ -175,12 +175,4 @@ func describeOutcome(ctx context.Context, j *journal.Journal, d journal.Deployme
 func isIdle(d journal.Deployment) bool {
 	pl, err := session.ReadPlan(d)
 	return err == nil && pl.Idle && d.Cause == pl.IdleCause()
-}
-
-// pausedExitCode returns the exit code for a deployment that an error paused.
-func pausedExitCode(err error) int {
-	if errors.Is(err, journal.ErrUnusable) {
-		return sluice.ExitStopped
-	}
-	return session.ExitCode(err)
 }
