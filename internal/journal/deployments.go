@@ -69,14 +69,13 @@ func scanDeployment(row scanner) (Deployment, error) {
 // CreateDeployment records a new deployment. Began defaults to the current time and State to
 // Running. An ID that the journal already has is [ErrExists].
 func (j *Journal) CreateDeployment(ctx context.Context, d Deployment) error {
-	const op = "record the deployment"
 	if d.ID == "" || strings.Contains(d.ID, "/") {
-		return &sluice.Error{Op: op, Resource: d.ID, Err: errors.New("the ID must not be empty or contain a slash")}
+		return &sluice.Error{Op: opCreate, Resource: d.ID, Err: errors.New("the ID must not be empty or contain a slash")}
 	}
 	if d.State == "" {
 		d.State = Running
 	}
-	return j.runWrite(ctx, op, d.ID, func(tx *tx) error {
+	return j.runWrite(ctx, opCreate, d.ID, func(tx *tx) error {
 		now := j.nowNanos()
 		began := now
 		if !d.Began.IsZero() {

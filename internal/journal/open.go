@@ -53,7 +53,7 @@ func Open(path string, c clock.Clock) (*Journal, error) {
 	j := &Journal{path: path, clock: c}
 	if err := j.openDatabase(); err != nil {
 		_ = j.Close()
-		return nil, j.explainError("open the journal", path, err)
+		return nil, j.explainError(opOpen, path, err)
 	}
 	return j, nil
 }

@@ -172,6 +172,12 @@ func (u unusable) Unwrap() error { return u.error }
 
 func (unusable) Is(target error) bool { return target == ErrUnusable }
 
+// Operations before a deployment is recorded, as errors name them.
+const (
+	opOpen   = "open the journal"
+	opCreate = "record the deployment"
+)
+
 func (j *Journal) explainError(op, resource string, err error) error {
 	e := &sluice.Error{Op: op, Resource: resource, Err: err}
 	var known *sluice.Error
@@ -227,6 +233,9 @@ func (j *Journal) explainSQLite(e *sluice.Error) {
 	switch s.Code() & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
 		e.Next = "free space on the disk of " + j.path + ", then run sluice resume"
+		if e.Op == opOpen || e.Op == opCreate { // no deployment is recorded
+			e.Next = "free space on the disk of " + j.path + ", then run the same command again"
+		}
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		e.Next = "find the process that has locked " + j.path + " for " + busyTimeout.String() + ", then try again"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
