@@ -197,16 +197,27 @@ func refuseReturn(cluster string, s *ecstypes.Service, to string) error {
 			aws.ToString(s.Status))
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
 		s.DeploymentController.Type != plan.ControllerECS:
+		why := "ECS keeps no history for controller %s: only the journal of its last deployment can go back"
 		next := "roll it back on the machine that has its journal, or name another journal with --state. With the " +
 			"application's files, sluice rollback --adopt cleans up after a lost deployment"
-		if to != "" {
+		switch {
+		case to != "":
 			next = "deploy the revision again, in the application's folder: sluice deploy --revision " +
 				to[strings.LastIndex(to, ":")+1:]
+		case !hasLeftovers(s):
+			why = "no deployment is unfinished. " + why
+			next = "name the journal of its last deployment with --state, or run sluice deploy with the files of the " +
+				"earlier version"
 		}
-		return problem(sluice.NotFound, next, "ECS keeps no history for controller %s: only the journal of its last deployment can go back",
-			s.DeploymentController.Type)
+		return problem(sluice.NotFound, next, why, s.DeploymentController.Type)
 	}
 	return nil
+}
+
+// hasLeftovers reports whether a service has the claim of a deployment, or a task set besides the PRIMARY one.
+func hasLeftovers(s *ecstypes.Service) bool {
+	return slices.ContainsFunc(s.Tags, func(t ecstypes.Tag) bool { return aws.ToString(t.Key) == plan.ClaimTag }) ||
+		slices.ContainsFunc(s.TaskSets, func(t ecstypes.TaskSet) bool { return aws.ToString(t.Status) != "PRIMARY" })
 }
 
 func errNoneSucceeded(cluster string, s *ecstypes.Service) error {

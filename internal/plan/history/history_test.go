@@ -110,7 +110,15 @@ func TestBack(t *testing.T) {
 			"error: the service is DRAINING"},
 		"task sets keep no history": {serving("web:2",
 			func(s *ecstypes.Service) { s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"} }),
-			nil, "", "error: ECS keeps no history for controller EXTERNAL"},
+			nil, "", "error: no deployment is unfinished. ECS keeps no history for controller EXTERNAL"},
+		"task sets of an unfinished deployment": {serving("web:2", func(s *ecstypes.Service) {
+			s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"}
+			s.TaskSets = []ecstypes.TaskSet{{Status: aws.String("PRIMARY")}, {Status: aws.String("ACTIVE")}}
+		}), nil, "", "error: roll the service back (prod/web): ECS keeps no history for controller EXTERNAL"},
+		"a claim on task sets": {serving("web:2", func(s *ecstypes.Service) {
+			s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"}
+			s.Tags = []ecstypes.Tag{{Key: aws.String(plan.ClaimTag)}}
+		}), nil, "", "error: roll the service back (prod/web): ECS keeps no history for controller EXTERNAL"},
 		"attributes alone are different": {serving("web:2", func(s *ecstypes.Service) {
 			s.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String("arn:aws:elasticloadbalancing:us-east-1:123456789012:" +
 				"targetgroup/web-primary/0123456789abcdef")}}
