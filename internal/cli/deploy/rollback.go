@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -306,24 +307,43 @@ func isOvertaken(ctx context.Context, t *session.Opened) (bool, error) {
 	case d.Outcome == sluice.Superseded:
 		return true, nil
 	}
-	left := t.Plan.From
-	if d.Outcome == sluice.Succeeded {
-		events, err := t.Journal.Events(ctx, d.ID, 0, 0)
-		if err != nil {
-			return false, err
-		}
-		left = show.LastPrimaryRevision(events)
-	} else if d.Outcome != sluice.RolledBack {
-		return false, nil
-	}
-	live, err := ecs.Service{API: t.Account.ECS(), Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
-	if err != nil || live == nil || live.Status != "ACTIVE" || left == "" {
+	left, err := revisionsLeft(ctx, t)
+	if err != nil {
 		return false, err
 	}
-	if other, err := hasOtherCodeDeploy(ctx, t); other || err != nil {
-		return other, err
+	live, err := ecs.Service{API: t.Account.ECS(), Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
+	if err != nil || live == nil || live.Status != "ACTIVE" || len(left) == 0 {
+		return false, err
 	}
-	return live.Serving() != left, nil
+	if d.Outcome == sluice.Succeeded || d.Outcome == sluice.RolledBack { // one that was stopped may run on
+		if other, err := hasOtherCodeDeploy(ctx, t); other || err != nil {
+			return other, err
+		}
+	}
+	return !slices.Contains(left, live.Serving()), nil
+}
+
+// revisionsLeft returns the revisions of which one serves after a deployment that has ended, if no other followed. It
+// returns none if that is not known.
+func revisionsLeft(ctx context.Context, t *session.Opened) ([]string, error) {
+	d, from := t.Deployment, t.Plan.From
+	switch {
+	case d.Outcome == sluice.Succeeded:
+		events, err := t.Journal.Events(ctx, d.ID, 0, 0)
+		from = show.LastPrimaryRevision(events)
+		if err != nil || from == "" {
+			return nil, err
+		}
+		return []string{from}, nil
+	case from == "":
+		return nil, nil
+	case d.Outcome == sluice.RolledBack:
+		return []string{from}, nil
+	case t.Plan.Mode().HasVariants():
+		return nil, nil // its canary has to be removed, which no other deployment does
+	}
+	to, err := deployedRevision(ctx, t.Journal, d, t.Plan)
+	return []string{from, to}, err
 }
 
 // onlyAdopted reports whether the last deployment only removed leftovers from a service that AWS
