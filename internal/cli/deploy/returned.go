@@ -14,7 +14,7 @@ import (
 )
 
 // findNothing returns why the rollback of a deployment of the journal has nothing to do; empty: it has. AWS's history
-// decides if there is one, because it also has the deployments of other journals. Otherwise the journal decides.
+// decides if it can be read, because it also has the deployments of other journals. Otherwise the journal decides.
 func (r *rollbackRun) findNothing(ctx context.Context, t *session.Opened) (string, error) {
 	d, service := t.Deployment, t.Deployment.Cluster+"/"+t.Deployment.Service
 	switch {
@@ -24,15 +24,17 @@ func (r *rollbackRun) findNothing(ctx context.Context, t *session.Opened) (strin
 		return "deployment " + d.ID + " of " + service + " was rolled back", nil
 	case d.State != journal.Ended || d.Outcome != sluice.Succeeded || r.options.operation:
 		return "", nil
-	case t.Plan.Mode().OthersDeploy():
+	}
+	if t.Plan.Mode().OthersDeploy() {
 		_, back, err := survey.ReadRollbackInputs(ctx, t.Account, t.Clock, d.Cluster, d.Service, "")
-		if sluice.KindOf(err) == sluice.NotFound {
-			return "", nil // of a version before; the journal may have one
-		}
-		if back.Nothing == "" || err != nil {
+		switch kind := sluice.KindOf(err); {
+		case err == nil && back.Nothing == "":
+			return "", nil
+		case err == nil:
+			return service + ": " + back.Nothing, nil
+		case ctx.Err() != nil, kind == sluice.Unreachable, kind == sluice.Throttled:
 			return "", err
 		}
-		return service + ": " + back.Nothing, nil
 	}
 	all, err := r.listRecorded(ctx, t)
 	if err != nil {
