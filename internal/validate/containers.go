@@ -1,9 +1,9 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -67,6 +67,7 @@ func (c *checker) checkContainers(task *definition.Task) {
 	}
 	c.refuseCycles(all)
 	c.refuseSamePortNames(all)
+	c.refuseSharedPorts(all, task.Input.NetworkMode)
 	c.checkCPUSum(all, task)
 }
 
@@ -108,17 +109,53 @@ func (c *checker) checkPorts(k container, mode ecstypes.NetworkMode) {
 			continue
 		}
 		port := *p.ContainerPort
-		key := fmt.Sprintf("%d/%s", port, strings.Replace(string(p.Protocol), "tcp", "", 1))
+		key := portKey(p)
 		if seen[key] {
 			c.addProblem(nodes[i], "remove one of the two mappings", "container %s maps port %d twice", k.name(), port)
 		}
 		seen[key] = true
-		shared := mode == ecstypes.NetworkModeAwsvpc || mode == ecstypes.NetworkModeHost
-		if host := aws.ToInt32(p.HostPort); shared && host != 0 && host != port {
+		if host := aws.ToInt32(p.HostPort); sharesPorts(mode) && host != 0 && host != port {
 			c.addProblem(nodes[i].Find("hostPort"), fmt.Sprintf("set hostPort to %d, or remove it", port),
 				"hostPort %d is not containerPort %d; with network mode %s they are the same", host, port, mode)
 		}
 	}
+}
+
+// sharesPorts reports whether the containers of a task share one address, and so its ports.
+func sharesPorts(mode ecstypes.NetworkMode) bool {
+	return mode == ecstypes.NetworkModeAwsvpc || mode == ecstypes.NetworkModeHost
+}
+
+// refuseSharedPorts refuses a port that two containers of one address use. AWS accepts it; one of the two then gets the
+// requests of the other, or cannot start.
+func (c *checker) refuseSharedPorts(all []container, mode ecstypes.NetworkMode) {
+	if !sharesPorts(mode) {
+		return
+	}
+	users := map[string]string{} // port and protocol -> container
+	for _, k := range all {
+		for i, p := range k.PortMappings {
+			if p.ContainerPort == nil {
+				continue
+			}
+			key := portKey(p)
+			first, used := users[key]
+			if used && first != k.name() { // checkPorts reports two of one container
+				c.addProblem(itemsOf(k.node.Find("portMappings"))[i].Find("containerPort"),
+					"give one of the two containers another port, or remove the mapping that its program does not use",
+					"containers %s and %s both use port %d: with network mode %s, the containers of a task share their ports",
+					first, k.name(), *p.ContainerPort, mode)
+			}
+			if !used {
+				users[key] = k.name()
+			}
+		}
+	}
+}
+
+// portKey names the port of a mapping with its protocol.
+func portKey(p ecstypes.PortMapping) string {
+	return fmt.Sprintf("%d/%s", *p.ContainerPort, cmp.Or(p.Protocol, ecstypes.TransportProtocolTcp))
 }
 
 // refuseSamePortNames refuses two port mappings of one name in a task definition.

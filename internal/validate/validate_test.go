@@ -99,6 +99,25 @@ func TestRefusedTaskDefinitions(t *testing.T) {
 	}
 }
 
+// Containers of one address share their ports, whose protocols count.
+func TestPortOfTwoContainers(t *testing.T) {
+	for _, c := range []struct{ mode, first, second, want string }{
+		{"awsvpc", "containerPort: 80", "containerPort: 80", "f:7:54: containers web and b both use port 80"},
+		{"awsvpc", "containerPort: 80", "containerPort: 80, protocol: tcp", "both use port 80"},
+		{"host", "containerPort: 80", "containerPort: 80", "with network mode host"},
+		{"awsvpc", "containerPort: 80", "containerPort: 80, protocol: udp", ""},
+		{"awsvpc", "containerPort: 80", "containerPort: 81", ""},
+		{"bridge", "containerPort: 80", "containerPort: 80", ""},
+	} {
+		_, err := LoadTask("f", []byte("family: web\nnetworkMode: "+c.mode+"\nmemory: 512\ncontainerDefinitions:\n"+
+			"- {name: web, image: web, portMappings: [{"+c.first+"}]}\n\n"+
+			"- {name: b, image: b, portMappings: [{"+c.second+"}]}\n"), nil)
+		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && !strings.Contains(got, c.want) {
+			t.Errorf("%s with %s and %s: got %v, want %q", c.mode, c.first, c.second, err, c.want)
+		}
+	}
+}
+
 // Fargate pulls images of ECR with the execution role, EC2 with the role of the instance.
 func TestImagesOfECRNeedARoleOnFargate(t *testing.T) {
 	const image = "123456789012.dkr.ecr.us-east-1.amazonaws.com/web:v1"
