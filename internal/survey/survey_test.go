@@ -238,6 +238,28 @@ func TestWhatAStrategyNamesMustExist(t *testing.T) {
 	})
 }
 
+// A task set without a network would be refused after the task definition is registered. ECS keeps the network of a service
+// that it rolls.
+func TestTasksWithAnAddressNeedANetwork(t *testing.T) {
+	const network = "networkConfiguration:\n  awsvpcConfiguration:\n    subnets:\n      - subnet-0123456789abcdef0\n" +
+		"      - subnet-0123456789abcdef1\n      - subnet-0123456789abcdef2\n    assignPublicIp: DISABLED"
+	for _, example := range []string{"canary", "rolling"} {
+		onExample(t, example, "sluice.yaml", func(b *bench) {
+			b.app = b.edited(example, "servicedef.yaml: "+network+" => ")
+			_, err := b.planned()
+			if example == "rolling" {
+				check(t, err)
+				b.wantFinding(verify.OK, "", "network: the service keeps its own", "")
+				b.app.Service.Input.ServiceName = aws.String("new")
+				_, err = b.planned()
+			}
+			b.wantError(example, err, "taskdef.yaml:4: plan (network): tasks with network mode awsvpc need subnets",
+				"next: set networkConfiguration in servicedef.yaml")
+			b.wantFinding(verify.Error, "taskdef.yaml:4", "network: tasks with", "set networkConfiguration")
+		})
+	}
+}
+
 // A misspelt application or deployment group of CodeDeploy is told at its line, with the one that exists.
 func TestAMisspeltDeploymentGroupIsToldAtItsLine(t *testing.T) {
 	for edit, want := range map[string][]string{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/upkeep"
@@ -49,13 +50,35 @@ func (c *checker) checkNetwork(ctx context.Context) {
 	c.judgeMembers(securityGroup, groups, networks, vpc)
 }
 
+// requireNetwork requires subnets for tasks with network mode awsvpc. A service that exists keeps its own, but each task set
+// names them.
+func (c *checker) requireNetwork(ctx context.Context) {
+	subnets, _ := c.network()
+	if len(subnets) > 0 || c.app.Service == nil || c.networkMode() != ecstypes.NetworkModeAwsvpc {
+		return
+	}
+	c.at(string(ecstypes.NetworkModeAwsvpc), "networkMode")
+	const subject = "network"
+	kept := false
+	if !c.isExternal() {
+		s, err := c.aws.Service(ctx, c.clusterName(), aws.ToString(c.app.Service.Input.ServiceName))
+		if err != nil && !isMissing(err) {
+			c.unread(subject, err)
+			return
+		}
+		kept = s != nil && s.NetworkConfiguration != nil
+	}
+	if kept {
+		c.ok(subject, "the service keeps its own")
+		return
+	}
+	c.fail(subject, "tasks with network mode awsvpc need subnets", "set networkConfiguration in "+c.app.Service.File)
+}
+
 // readSubnets requires subnets of one VPC, which it returns. ok is false if there are none or they cannot be read.
 func (c *checker) readSubnets(ctx context.Context) (vpc string, ok bool) {
 	subnets, _ := c.network()
 	if len(subnets) == 0 {
-		if c.app.Service != nil && c.networkMode() == ecstypes.NetworkModeAwsvpc {
-			c.fail("network", "tasks with network mode awsvpc need subnets", "set networkConfiguration in "+c.app.Service.File)
-		}
 		return "", false
 	}
 	networks, err := c.aws.Read.Networks(ctx, subnets)

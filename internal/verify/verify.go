@@ -31,6 +31,8 @@ type AWS struct {
 	AlarmNames func(ctx context.Context) ([]string, error)
 	Read       signedread.Reader
 	CodeDeploy codedeploy.Client
+	// Service returns the running service; nil: there is none.
+	Service func(ctx context.Context, cluster, service string) (*ecstypes.Service, error)
 	// ServingTasks returns the running tasks of the service that serve.
 	ServingTasks func(ctx context.Context, cluster, service string) ([]ecs.Task, error)
 	// ReadIn reads from another Region.
@@ -79,18 +81,25 @@ type checker struct {
 
 // Open returns the reads of an account, whose ID is given. readIn reads from another Region.
 func Open(a *account.Account, id string, readIn func(context.Context, string) (signedread.Reader, error)) AWS {
+	readService := func(ctx context.Context, cluster, service string) (*ecstypes.Service, error) {
+		now, err := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}.Observe(ctx)
+		if err != nil || !now.IsActive() {
+			return nil, err
+		}
+		return &now.Raw, nil
+	}
 	return AWS{Account: id, Region: a.Region(),
 		Alarms: func(ctx context.Context, names []string) ([]metrics.Alarm, error) {
 			return metrics.ReadAlarms(ctx, a.CloudWatch(), names)
 		},
 		AlarmNames: func(ctx context.Context) ([]string, error) { return metrics.ListAlarms(ctx, a.CloudWatch()) },
+		Service:    readService,
 		ServingTasks: func(ctx context.Context, cluster, service string) ([]ecs.Task, error) {
-			hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}
-			now, err := hand.Observe(ctx)
-			if err != nil || now == nil || !now.IsActive() {
+			now, err := readService(ctx, cluster, service)
+			if err != nil || now == nil {
 				return nil, err
 			}
-			return hand.ServingTasks(ctx, now.Raw)
+			return ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}.ServingTasks(ctx, *now)
 		},
 		Existing:   upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
 		CodeDeploy: codedeploy.Client{API: a.CodeDeploy()}, Read: signedread.Reader{Sender: a}, ReadIn: readIn}
@@ -111,7 +120,7 @@ func Run(ctx context.Context, app *appfile.Application, from AWS, registry Regis
 		return c.all, nil
 	}
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
-		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules, c.checkNetwork, c.checkHooks,
+		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules, c.requireNetwork, c.checkNetwork, c.checkHooks,
 		c.checkProviders, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentGroup, c.checkDeploymentConfig,
 		c.checkHostPorts, c.checkTags} {
 		c.place = ""
