@@ -4,24 +4,43 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// checkRoles refuses secrets of containers, and images of ECR on Fargate, without the role that reads them.
-// AWS refuses them at RegisterTaskDefinition.
+const setExecutionRole = "set executionRoleArn of the task definition"
+
+// checkRoles refuses secrets of containers without the role that reads them, and what Fargate needs that role for. AWS
+// refuses them at RegisterTaskDefinition.
 func (c *checker) checkRoles(task *definition.Task) {
 	if aws.ToString(task.Input.ExecutionRoleArn) != "" {
 		return
 	}
 	for _, k := range containersOf(task) {
 		if n := k.node.Find("secrets"); hasContent(n) {
-			c.addProblem(n, "set executionRoleArn of the task definition",
+			c.addProblem(n, setExecutionRole,
 				"container %s has secrets, and the task definition has no executionRoleArn to read them", k.name())
 		}
-		if image, err := definition.ParseImage(aws.ToString(k.Image)); err == nil && image.IsECR() && isForFargate(task) {
-			c.addProblem(k.node.Find("image"), "set executionRoleArn of the task definition",
+	}
+	if isForFargate(task) {
+		c.checkFargateRole(task)
+	}
+}
+
+// checkFargateRole refuses images of ECR and logs of CloudWatch without the role with which Fargate pulls and writes them.
+func (c *checker) checkFargateRole(task *definition.Task) {
+	if aws.ToString(task.Input.ExecutionRoleArn) != "" {
+		return
+	}
+	for _, k := range containersOf(task) {
+		if image, err := definition.ParseImage(aws.ToString(k.Image)); err == nil && image.IsECR() {
+			c.addProblem(k.node.Find("image"), setExecutionRole,
 				"container %s has an image of ECR, and Fargate needs an executionRoleArn to pull it", k.name())
+		}
+		if l := k.LogConfiguration; l != nil && l.LogDriver == ecstypes.LogDriverAwslogs {
+			c.addProblem(k.node.Find("logConfiguration").Find("logDriver"), setExecutionRole,
+				"container %s has the log driver awslogs, and Fargate needs an executionRoleArn to write its log", k.name())
 		}
 	}
 }

@@ -30,9 +30,10 @@ func CompareTogether(task *definition.Task, service *definition.Service) []*defi
 	c.checkNetwork(task, service)
 	c.checkExec(task, service)
 	if len(c.problems) == 0 && runsOnFargate(service) && !isForFargate(task) {
-		size := &checker{src: task.Text.Source}
-		size.checkFargateSize(task.Text.Body)
-		return size.problems
+		onFargate := &checker{src: task.Text.Source}
+		onFargate.checkFargateSize(task.Text.Body)
+		onFargate.checkFargateRole(task)
+		return onFargate.problems
 	}
 	return c.problems
 }

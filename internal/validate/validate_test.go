@@ -99,6 +99,29 @@ func TestRefusedTaskDefinitions(t *testing.T) {
 	}
 }
 
+// Fargate writes logs to CloudWatch with the execution role, EC2 with the role of the instance.
+func TestLogsNeedARoleOnFargate(t *testing.T) {
+	const role = "executionRoleArn: arn:aws:iam::123456789012:role/r\n"
+	for _, c := range []struct{ requires, launch, role, want string }{
+		{"requiresCompatibilities: [FARGATE]\n", "FARGATE", "", "t:6:78: container web has the log driver awslogs, and Fargate"},
+		{"", "FARGATE", "", "container web has the log driver awslogs, and Fargate needs an executionRoleArn to write its log"},
+		{"requiresCompatibilities: [FARGATE]\n", "FARGATE", role, ""}, {"", "FARGATE", role, ""}, {"", "EC2", "", ""},
+	} {
+		task, err := LoadTask("t", []byte("family: web\n"+c.requires+"networkMode: awsvpc\ncpu: '256'\nmemory: '512'\n"+
+			"containerDefinitions: [{name: web, image: web, logConfiguration: {logDriver: awslogs, options: {awslogs-group: web, "+
+			"awslogs-region: us-east-1}}}]\n"+c.role), nil)
+		if err == nil {
+			var service *definition.Service
+			if service, err = LoadService("s", []byte("serviceName: web\nlaunchType: "+c.launch+"\n")); err == nil {
+				err = definition.JoinProblems(CompareTogether(task, service))
+			}
+		}
+		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && !strings.Contains(got, c.want) {
+			t.Errorf("%s with %s and %s: got %v, want %q", c.launch, c.requires, c.role, err, c.want)
+		}
+	}
+}
+
 // Containers of one address share their ports, whose protocols count.
 func TestPortOfTwoContainers(t *testing.T) {
 	for _, c := range []struct{ mode, first, second, want string }{

@@ -130,8 +130,8 @@ func (d *draft) writeJobContainers(c rehearse.Case) {
 			"awslogs-region: %s, awslogs-stream-prefix: run, awslogs-create-group: \"true\"}}\n",
 			rehearse.JobFamily, c.World.Region)
 	}
-	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: "+
-		"512\ncontainerDefinitions:", rehearse.JobFamily)
+	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\n"+
+		"executionRoleArn: arn:aws:iam::" + c.World.Account + ":role/exec\ncontainerDefinitions:", rehearse.JobFamily)
 	fmt.Fprintf(
 		&d.task,
 		"  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s",

@@ -14,6 +14,7 @@ networkMode: awsvpc
 requiresCompatibilities: [FARGATE]
 cpu: 256
 memory: 512
+executionRoleArn: arn:aws:iam::123456789012:role/ecsTaskExecutionRole
 containerDefinitions:
   - name: job
     image: %s
