@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -218,7 +219,27 @@ func findGroups(ctx context.Context, a *account.Account, app *appfile.Applicatio
 	if err != nil {
 		return nil, err
 	}
-	return places, alb.ReadBalancers(ctx, a.ELB(), places, cache)
+	return places, readBalancers(ctx, a, places, cache)
+}
+
+// readBalancers adds the load balancers of the groups and their attributes. A canary's group without a load balancer gets the
+// attributes too: the pipeline adds it to the rules of the primary.
+func readBalancers(ctx context.Context, a *account.Account, places []alb.GroupPlace, cache *alb.ListenerCache) error {
+	read := slices.Clone(places)
+	for i := range read {
+		read[i].Balancer = cmp.Or(read[i].Balancer, read[0].Balancer)
+	}
+	if err := alb.ReadBalancers(ctx, a.ELB(), read, cache); err != nil {
+		return err
+	}
+	for i := range places {
+		if places[i].Balancer == "" {
+			places[i].Drain, places[i].Sticky = read[i].Drain, read[i].Sticky
+			continue
+		}
+		places[i] = read[i]
+	}
+	return nil
 }
 
 func readGroups(ctx context.Context, a *account.Account, places []alb.GroupPlace) (groups []groupTargets, err error) {

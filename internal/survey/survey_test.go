@@ -238,6 +238,25 @@ func TestWhatAStrategyNamesMustExist(t *testing.T) {
 	})
 }
 
+// AWS would refuse the rule of a canary whose group has stickiness when the first requests are shifted, also if no rule names
+// the group yet.
+func TestStickinessOfACanaryGroupThatNoRuleNames(t *testing.T) {
+	onExample(t, "beside-rolling", "sluice.yaml", func(b *bench) {
+		set := func(key, value string) {
+			_, err := b.elb.ModifyTargetGroupAttributes(t.Context(), &awselb.ModifyTargetGroupAttributesInput{
+				TargetGroupArn: &b.app.Canary.ARN, Attributes: []elbtypes.TargetGroupAttribute{{Key: &key, Value: &value}}})
+			check(t, err)
+		}
+		_, err := b.planned()
+		check(t, err)
+		set("stickiness.type", "lb_cookie")
+		set("stickiness.enabled", "true")
+		_, err = b.planned()
+		b.wantError("sticky", err, "target group web-canary has stickiness and the default rule of port 80 has none",
+			"set stickiness.enabled to false on the target group")
+	})
+}
+
 // A task set without a network would be refused after the task definition is registered. ECS keeps the network of a service
 // that it rolls.
 func TestTasksWithAnAddressNeedANetwork(t *testing.T) {
