@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -47,6 +48,8 @@ func (c *checker) checkService(service *definition.Service) {
 	}
 	c.refuseSameBalancers(itemsOf(body.Find("loadBalancers")))
 	c.checkStrategy(body.Find("deploymentConfiguration"))
+	c.requirePairs(service)
+	c.checkHooks(service)
 	c.checkPlacement(body)
 }
 
@@ -164,6 +167,53 @@ func (c *checker) checkStrategy(configuration *definition.Node) {
 		if n := configuration.Find(member); hasContent(n) && hasContent(strategy) && strategy.Text != of {
 			c.addProblem(n, "remove it, or set strategy: "+of, "%s is for strategy %s, and strategy is %s", member, of,
 				strategy.Text)
+		}
+	}
+}
+
+// requirePairs refuses load balancers of a strategy that shifts requests without the second target group and the rule that it
+// needs (ECS Developer Guide, "Application Load Balancer resources for blue/green, linear, and canary deployments").
+func (c *checker) requirePairs(service *definition.Service) {
+	in := service.Input
+	if in.DeploymentConfiguration == nil || !shiftsRequests(in) {
+		return
+	}
+	strategy := in.DeploymentConfiguration.Strategy
+	for i, b := range in.LoadBalancers {
+		if b.AdvancedConfiguration == nil {
+			c.addProblem(itemsOf(service.Text.Body.Find("loadBalancers"))[i],
+				"add advancedConfiguration: alternateTargetGroupArn, productionListenerRule and roleArn",
+				"strategy %s needs advancedConfiguration for each load balancer", strategy)
+		}
+	}
+}
+
+// shiftsRequests reports whether ECS shifts the requests of a service itself. It ignores the strategy under another
+// controller.
+func shiftsRequests(in *awsecs.CreateServiceInput) bool {
+	switch in.DeploymentConfiguration.Strategy {
+	case ecstypes.DeploymentStrategyBlueGreen, ecstypes.DeploymentStrategyCanary, ecstypes.DeploymentStrategyLinear:
+		return in.DeploymentController == nil || in.DeploymentController.Type == ecstypes.DeploymentControllerTypeEcs
+	}
+	return false
+}
+
+// checkHooks refuses a hook that calls a function and does not say which, or with which role (ECS API Reference,
+// "DeploymentLifecycleHook").
+func (c *checker) checkHooks(service *definition.Service) {
+	if service.Input.DeploymentConfiguration == nil {
+		return
+	}
+	nodes := itemsOf(service.Text.Body.Find("deploymentConfiguration").Find("lifecycleHooks"))
+	for i, h := range service.Input.DeploymentConfiguration.LifecycleHooks {
+		if h.TargetType != "" && h.TargetType != ecstypes.DeploymentLifecycleHookTargetTypeAwsLambda {
+			continue
+		}
+		for _, member := range [...]string{"hookTargetArn", "roleArn"} {
+			if !hasContent(nodes[i].Find(member)) {
+				c.addProblem(nodes[i], "add "+member+", or set targetType: PAUSE",
+					"a lifecycle hook of type AWS_LAMBDA has no %s", member)
+			}
 		}
 	}
 }

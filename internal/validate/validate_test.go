@@ -47,6 +47,11 @@ func TestValidDefinitionsAreAccepted(t *testing.T) {
 		"a daemon": "serviceName: web\nlaunchType: EC2\nschedulingStrategy: DAEMON\nplacementConstraints: []\n",
 		"spot": "serviceName: web\ncapacityProviderStrategy: [{capacityProvider: FARGATE, base: 1}, " +
 			"{capacityProvider: FARGATE_SPOT, weight: 3, base: 0}]\n",
+		"a pause": "serviceName: web\ndeploymentConfiguration: {strategy: BLUE_GREEN, " +
+			"lifecycleHooks: [{targetType: PAUSE, lifecycleStages: [POST_SCALE_UP]}]}\n",
+		"a strategy that the controller ignores": "serviceName: web\ndeploymentController: {type: EXTERNAL}\n" +
+			"deploymentConfiguration: {strategy: CANARY}\nloadBalancers: [{targetGroupArn: 'arn:aws:elasticloadbalancing:us-east-1:" +
+			"123456789012:targetgroup/web/1', containerName: web, containerPort: 80}]\n",
 		"nothing else": "serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true}}\n",
 		"described": `{"services": [{"serviceName": "web", "status": "ACTIVE", "launchType": "FARGATE", "loadBalancers": [],
  "placementConstraints": [], "placementStrategy": [], "serviceRegistries": [], "capacityProviderStrategy": []}],
@@ -198,6 +203,13 @@ func TestRefusedServiceDefinitions(t *testing.T) {
 			"strategy CANARY, and strategy is LINEAR",
 		"deploymentConfiguration: {strategy: BLUE_GREEN, linearConfiguration: {stepPercent: 10}}": "linearConfiguration is for " +
 			"strategy LINEAR, and strategy is BLUE_GREEN",
+		"loadBalancers: [{targetGroupArn: 'arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/1', " +
+			"containerName: web, containerPort: 80}]\ndeploymentConfiguration: {strategy: CANARY}": "f:2:17: strategy CANARY needs " +
+			"advancedConfiguration for each load balancer",
+		"deploymentConfiguration: {lifecycleHooks: [{lifecycleStages: [POST_SCALE_UP], roleArn: 'arn:x'}]}": "f:2:44: a lifecycle " +
+			"hook of type AWS_LAMBDA has no hookTargetArn",
+		"deploymentConfiguration: {lifecycleHooks: [{targetType: AWS_LAMBDA, lifecycleStages: [POST_SCALE_UP], " +
+			"hookTargetArn: 'arn:x'}]}": "a lifecycle hook of type AWS_LAMBDA has no roleArn",
 		pairOf("arn:x", "arn:r", ""):    "advancedConfiguration has no roleArn",
 		pairOf("arn:x", "", "arn:role"): "advancedConfiguration has no productionListenerRule",
 		pairOf("", "arn:r", "arn:role"): "advancedConfiguration has no alternateTargetGroupArn",
