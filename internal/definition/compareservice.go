@@ -71,6 +71,20 @@ func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	return c.sortedDifferences()
 }
 
+// SplitFixed splits the differences of a service that exists into those that UpdateService can change, and those of members
+// that only CreateService sets (ECS API Reference, "UpdateService").
+func SplitFixed(all []Difference) (changed, fixed []Difference) {
+	for _, d := range all {
+		switch TopLevelMember(d.Path) {
+		case "role", "schedulingStrategy":
+			fixed = append(fixed, d)
+		default:
+			changed = append(changed, d)
+		}
+	}
+	return changed, fixed
+}
+
 // CompareTaskSet returns the differences between a task set and the given members of a service
 // definition that belong to task sets, sorted by path. It does not compare a platform version of
 // LATEST: the task set has the version that was the latest at its creation.

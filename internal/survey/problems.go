@@ -80,7 +80,7 @@ func changedMembers(app *appfile.Application, live plan.AWSState) (changed map[s
 	if live.IsFirstDeployment() {
 		return app.Service.Given, true
 	}
-	diffs := definition.CompareService(app.Service, live.Service)
+	diffs, _ := definition.SplitFixed(definition.CompareService(app.Service, live.Service))
 	for i := range live.Service.TaskSets {
 		if set := &live.Service.TaskSets[i]; set.Status != nil && *set.Status == "PRIMARY" {
 			diffs = append(diffs, definition.CompareTaskSet(app.Service, set)...)

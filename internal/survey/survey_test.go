@@ -257,6 +257,26 @@ func TestStickinessOfACanaryGroupThatNoRuleNames(t *testing.T) {
 	})
 }
 
+// UpdateService changes neither the role nor the scheduling strategy of a service, so they are no changes of a plan.
+func TestMembersThatOnlyANewServiceHas(t *testing.T) {
+	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
+		b.app = b.edited("rolling", "servicedef.yaml: launchType: FARGATE => launchType: FARGATE\n"+
+			"role: arn:aws:iam::123456789012:role/other", "taskdef.yaml: sim/web:v2 => sim/web:v1")
+		p, err := b.planned()
+		check(t, err)
+		const want = "servicedef.yaml:5: role stays arn:aws:iam::123456789012:role/aws-service-role/ecs.amazonaws.com/" +
+			"AWSServiceRoleForECS, not arn:aws:iam::123456789012:role/other: ECS sets it only when it creates a service. Correct it in " +
+			"the service definition, or leave it out"
+		if got := p.Warnings; !slices.Contains(got, want) {
+			t.Errorf("got the warnings %q, want one %q", got, want)
+		}
+		if i := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Path == "role" }); i >= 0 {
+			t.Errorf("the role is a change: %v", p.Changes)
+		}
+		b.wantFinding(verify.Error, "servicedef.yaml:5", "service role other: it does not exist", "create the role")
+	})
+}
+
 // A task set without a network would be refused after the task definition is registered. ECS keeps the network of a service
 // that it rolls.
 func TestTasksWithAnAddressNeedANetwork(t *testing.T) {

@@ -33,7 +33,7 @@ func TaskRoles(in *awsecs.RegisterTaskDefinitionInput) (all []Role) {
 
 // ServiceRoles returns the roles that ECS assumes for a service, by ARN.
 func ServiceRoles(in *awsecs.CreateServiceInput) (all []Role) {
-	uses := map[string]string{}
+	uses := map[string]string{aws.ToString(in.Role): "service role"}
 	for _, b := range in.LoadBalancers {
 		if a := b.AdvancedConfiguration; a != nil {
 			uses[aws.ToString(a.RoleArn)] = "load balancer role"

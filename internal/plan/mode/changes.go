@@ -28,8 +28,20 @@ func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
 
 // listServiceChanges lists the changes that UpdateService and new task sets make.
 func listServiceChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
-	all := appendDifferences(nil, "service", definition.CompareService(app.Service, live.Service))
-	return appendDifferences(all, "service", taskSetDifferences(app, live))
+	changed, _ := definition.SplitFixed(definition.CompareService(app.Service, live.Service))
+	return appendDifferences(appendDifferences(nil, "service", changed), "service", taskSetDifferences(app, live))
+}
+
+// warnFixed warns about members that differ from the running service and that ECS sets only when it creates a service.
+func warnFixed(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
+		return
+	}
+	_, fixed := definition.SplitFixed(definition.CompareService(app.Service, live.Service))
+	for _, d := range fixed {
+		addWarningAt(p, app.PlaceOfText(d.Want, d.Path, d.Path+"Arn"), "%s stays %s, not %s: ECS sets it only when it creates a service. Correct it in "+
+			"the service definition, or leave it out", d.Path, d.Have, d.Want)
+	}
 }
 
 func taskSetDifferences(app *appfile.Application, live plan.AWSState) []definition.Difference {
