@@ -163,8 +163,8 @@ func (g gate) reachAdvice(err error) string {
 	case g.endpoint != "":
 		return "check that " + secret.URL(g.endpoint) +
 			" responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
-	case errors.As(err, &dns) && nearRegion(g.region) != "":
-		return "correct the Region's name: " + nearRegion(g.region) + " exists"
+	case errors.As(err, &dns) && NearRegion(g.region) != "":
+		return "correct the Region's name: " + NearRegion(g.region) + " exists"
 	case errors.As(err, &dns):
 		return "check the Region's name and the network"
 	}

@@ -26,7 +26,7 @@ func checkRegion(region string) error {
 		return nil
 	}
 	told := &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("%q is not a Region name", region), Next: next}
-	if near := nearRegion(region); near != "" {
+	if near := NearRegion(region); near != "" {
 		told.Next = "correct the Region's name: " + near + " exists"
 	}
 	return told
@@ -35,9 +35,9 @@ func checkRegion(region string) error {
 // IsNoRegion reports whether a name that is given cannot be that of a Region.
 func IsNoRegion(name string) bool { return name != "" && !regionShape.MatchString(name) }
 
-// nearRegion returns the Region that was probably meant by a name; "" if the name is one of those known, or none is
+// NearRegion returns the Region that was probably meant by a name; "" if the name is one of those known, or none is
 // near.
-func nearRegion(name string) string {
+func NearRegion(name string) string {
 	all := knownRegions()
 	if slices.Contains(all, name) {
 		return ""

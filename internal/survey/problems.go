@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -45,11 +43,8 @@ func readsOfPlan(a *account.Account, live *plan.AWSState) verify.AWS {
 		return signedread.Reader{}, fmt.Errorf("a plan reads only from %s, and this is in %s; sluice verify reads it",
 			a.Region(), region)
 	})
-	from.Service = func(context.Context, string, string) (*ecstypes.Service, error) {
-		if live.ServiceStatus() != "ACTIVE" {
-			return nil, nil
-		}
-		return live.Service, nil
+	from.HasNetwork = func(context.Context, string, string) (bool, error) {
+		return live.ServiceStatus() == "ACTIVE" && live.Service.NetworkConfiguration != nil, nil
 	}
 	from.ServingTasks = func(ctx context.Context, cluster, service string) ([]ecs.Task, error) {
 		if live.IsFirstDeployment() {

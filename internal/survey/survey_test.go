@@ -277,6 +277,32 @@ func TestMembersThatOnlyANewServiceHas(t *testing.T) {
 	})
 }
 
+// AWS accepts what keeps tasks from serving; the plan and verify warn about it at its line.
+func TestDoubtsAboutATaskDefinition(t *testing.T) {
+	for edit, want := range map[string]string{
+		"image: sim/web:v2 => image: sim/web:v2\n    healthCheck: {command: [CMD-SHELL, curl, -f, localhost]}": "taskdef.yaml:12: task " +
+			"definition: healthCheck.command of container web has several entries after CMD-SHELL, and the shell runs only the " +
+			"first. Next: write the whole command as one entry, or begin with CMD",
+		"containerDefinitions: => containerDefinitions:\n  - {name: log, image: sim/web:v2} & taskdef.yaml: essential: true => " +
+			"essential: false": "taskdef.yaml:13: task definition: container web " +
+			"gets the requests of a load balancer, and ECS keeps a task in which it has ended. Next: set essential: true, or remove it",
+		"awslogs-region: us-east-1 => awslogs-region: us-eats-1": "taskdef.yaml:20: log group /ecs/web: us-eats-1 is not a Region " +
+			"that sluice knows, and tasks whose log it is do not start. Next: correct the Region's name: us-east-1 exists",
+	} {
+		onExample(t, "rolling", "sluice.yaml", func(b *bench) {
+			b.app = b.edited("rolling", strings.Split("taskdef.yaml: "+edit, " & ")...)
+			p, err := b.planned()
+			check(t, err)
+			if got := p.Warnings; !slices.Contains(got, want) {
+				t.Errorf("%s: got the warnings %q, want %q", edit, got, want)
+			}
+			place, text, _ := strings.Cut(want, ": ")
+			text, next, _ := strings.Cut(text, ". Next: ")
+			b.wantFinding(verify.Warning, place, text, next)
+		})
+	}
+}
+
 // A task set without a network would be refused after the task definition is registered. ECS keeps the network of a service
 // that it rolls.
 func TestTasksWithAnAddressNeedANetwork(t *testing.T) {

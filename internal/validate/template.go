@@ -16,8 +16,8 @@ var identifiers = [...]string{"family", "serviceName", "cluster", "role", "image
 	"awslogs-group", "awslogs-region", "platformVersion", "portName", "discoveryName", "namespace", "subnets[]",
 	"securityGroups[]"}
 
-// angleBrackets matches a placeholder such as <IMAGE1_NAME>, which CodePipeline replaces.
-var angleBrackets = regexp.MustCompile(`<[^<>]+>`)
+// placeholder matches one such as <IMAGE1_NAME>, which CodePipeline replaces, or %TAG%.
+var placeholder = regexp.MustCompile(`<[^<>]+>|%[A-Za-z_][A-Za-z0-9_]*%`)
 
 // refuseTemplate refuses a placeholder that no tool has replaced, where it cannot be meant literally.
 func (c *checker) refuseTemplate(n *definition.Node, where string) bool {
@@ -25,7 +25,7 @@ func (c *checker) refuseTemplate(n *definition.Node, where string) bool {
 	if !slices.Contains(identifiers[:], name) && !strings.HasSuffix(name, "Arn") {
 		return false
 	}
-	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") && !angleBrackets.MatchString(n.Text) {
+	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") && !placeholder.MatchString(n.Text) {
 		return false
 	}
 	c.addProblem(n, "write the value, or render the file first; with a sluice.yaml, ${NAME} is a variable",

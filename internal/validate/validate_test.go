@@ -68,6 +68,8 @@ func TestValidDefinitionsAreAccepted(t *testing.T) {
 func TestRefusedTaskDefinitions(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{`"proxy:front"`, `"nope:front"`, `has a link to "nope"`},
+		{"family: web", "family: '%FAMILY%'", "family is a template that was not rendered"},
+		{"${HOME} {{ x }}", "%HOME%", ""},
 		{"networkMode: bridge", "networkMode: host", "need network mode bridge"},
 		{"networkMode: bridge", "networkMode: none", "network mode none does not support portMappings"},
 		{"protocol: udp", "protocol: tcp", "container web maps port 80 twice"},
@@ -286,6 +288,7 @@ func TestImages(t *testing.T) {
 		"123456789012.dkr.ecr.us-east-1.amazonaws.com/web@sha256:" + strings.Repeat("a", 64): false,
 		"sim/web:v2?healthy-after=90s": false, "host:./serve": false,
 		"__IMAGE__": true, "IMAGE_PLACEHOLDER": true, "%IMAGE%": true, "team/Web:v1": true, "$IMAGE": true, "<IMAGE1_NAME>": true,
+		"sim/web:%TAG%": true, "sim/web:TAG": false,
 		"team/web:<TAG>": true, "web v1": true,
 	} {
 		_, err := LoadTask("t", []byte("family: web\ncontainerDefinitions: [{name: web, image: '"+image+"', memory: 512}]\n"), nil)

@@ -2,11 +2,29 @@ package verify
 
 import (
 	"context"
+
+	"github.com/sluice-ecs/sluice/internal/account"
 )
+
+// checkLogRegions doubts Regions of logs that are probably misspelt: tasks would not start.
+func (c *checker) checkLogRegions(context.Context) {
+	for _, g := range LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
+		near := account.NearRegion(g.Region)
+		if near == "" {
+			continue
+		}
+		c.at(g.Region, "awslogs-region")
+		c.warn("log group "+g.Name, g.Region+" is not a Region that sluice knows, and tasks whose log it is do not start",
+			"correct the Region's name: "+near+" exists")
+	}
+}
 
 // checkLogGroups requires the log groups, without which tasks do not start.
 func (c *checker) checkLogGroups(ctx context.Context) {
 	for _, g := range LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
+		if account.NearRegion(g.Region) != "" {
+			continue // checkLogRegions tells it
+		}
 		subject := "log group " + g.Name
 		c.at(g.Name, "awslogs-group")
 		found, err := c.aws.Existing.HasLogGroup(ctx, g.Name, g.Region)

@@ -59,18 +59,16 @@ func (c *checker) requireNetwork(ctx context.Context) {
 	}
 	c.at(string(ecstypes.NetworkModeAwsvpc), "networkMode")
 	const subject = "network"
-	kept := false
 	if !c.isExternal() {
-		s, err := c.aws.Service(ctx, c.clusterName(), aws.ToString(c.app.Service.Input.ServiceName))
-		if err != nil && !isMissing(err) {
+		kept, err := c.aws.HasNetwork(ctx, c.clusterName(), aws.ToString(c.app.Service.Input.ServiceName))
+		switch {
+		case err != nil && !isMissing(err):
 			c.unread(subject, err)
 			return
+		case kept:
+			c.ok(subject, "the service keeps its own")
+			return
 		}
-		kept = s != nil && s.NetworkConfiguration != nil
-	}
-	if kept {
-		c.ok(subject, "the service keeps its own")
-		return
 	}
 	c.fail(subject, "tasks with network mode awsvpc need subnets", "set networkConfiguration in "+c.app.Service.File)
 }

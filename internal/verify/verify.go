@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
+	"github.com/sluice-ecs/sluice/internal/validate"
 )
 
 // AWS reads from one account and Region.
@@ -31,8 +33,8 @@ type AWS struct {
 	AlarmNames func(ctx context.Context) ([]string, error)
 	Read       signedread.Reader
 	CodeDeploy codedeploy.Client
-	// Service returns the running service; nil: there is none.
-	Service func(ctx context.Context, cluster, service string) (*ecstypes.Service, error)
+	// HasNetwork reports whether the service runs and has a network of its own.
+	HasNetwork func(ctx context.Context, cluster, service string) (bool, error)
 	// ServingTasks returns the running tasks of the service that serve.
 	ServingTasks func(ctx context.Context, cluster, service string) ([]ecs.Task, error)
 	// ReadIn reads from another Region.
@@ -93,7 +95,10 @@ func Open(a *account.Account, id string, readIn func(context.Context, string) (s
 			return metrics.ReadAlarms(ctx, a.CloudWatch(), names)
 		},
 		AlarmNames: func(ctx context.Context) ([]string, error) { return metrics.ListAlarms(ctx, a.CloudWatch()) },
-		Service:    readService,
+		HasNetwork: func(ctx context.Context, cluster, service string) (bool, error) {
+			now, err := readService(ctx, cluster, service)
+			return now != nil && now.NetworkConfiguration != nil, err
+		},
 		ServingTasks: func(ctx context.Context, cluster, service string) ([]ecs.Task, error) {
 			now, err := readService(ctx, cluster, service)
 			if err != nil || now == nil {
@@ -119,10 +124,10 @@ func Run(ctx context.Context, app *appfile.Application, from AWS, registry Regis
 	if c.checkElsewhere() {
 		return c.all, nil
 	}
-	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
-		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules, c.requireNetwork, c.checkNetwork, c.checkHooks,
-		c.checkProviders, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentGroup, c.checkDeploymentConfig,
-		c.checkHostPorts, c.checkTags} {
+	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkDoubts, c.checkImages, c.checkSecrets,
+		c.checkLogRegions, c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkListenerRules,
+		c.requireNetwork, c.checkNetwork, c.checkHooks, c.checkProviders, c.checkAlarms, c.checkGateAlarms,
+		c.checkDeploymentGroup, c.checkDeploymentConfig, c.checkHostPorts, c.checkTags} {
 		c.place = ""
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -158,6 +163,25 @@ func (c *checker) checkCluster(ctx context.Context) {
 func (c *checker) containers(f func(d ecstypes.ContainerDefinition)) {
 	for _, d := range c.task.ContainerDefinitions {
 		f(d)
+	}
+}
+
+// checkDoubts warns about what AWS accepts in the task definition and is probably not meant.
+func (c *checker) checkDoubts(context.Context) {
+	var served []string
+	if c.app.Service != nil {
+		for _, b := range c.app.Service.Input.LoadBalancers {
+			served = append(served, aws.ToString(b.ContainerName))
+		}
+	}
+	for _, g := range []*appfile.TargetGroup{c.app.Primary, c.app.Canary} {
+		if g != nil {
+			served = append(served, g.Container)
+		}
+	}
+	for _, p := range validate.Doubts(c.app.Task, served) {
+		c.place = fmt.Sprintf("%s:%d", p.File, p.Line)
+		c.warn("task definition", p.Message, p.Next)
 	}
 }
 
