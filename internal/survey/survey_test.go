@@ -303,6 +303,29 @@ func TestDoubtsAboutATaskDefinition(t *testing.T) {
 	}
 }
 
+// A slow program does not start any more without the grace period that the service had.
+func TestAGracePeriodThatIsLeftOut(t *testing.T) {
+	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
+		_, err := awsecs.NewFromConfig(b.sim).UpdateService(t.Context(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), HealthCheckGracePeriodSeconds: aws.Int32(120)})
+		check(t, err)
+		for edit, isWarned := range map[string]bool{
+			"": true, "servicedef.yaml: serviceName: web => serviceName: web\nhealthCheckGracePeriodSeconds: 0": false,
+			"servicedef.yaml: serviceName: web => serviceName: web\nhealthCheckGracePeriodSeconds: 120": false,
+		} {
+			b.app = b.edited("rolling", edit)
+			p, err := b.planned()
+			check(t, err)
+			const want = "the service definition leaves out healthCheckGracePeriodSeconds, and the deployment sets it from 120 to 0: " +
+				"ECS stops tasks that are not healthy yet while they start. To keep it, add healthCheckGracePeriodSeconds: 120 to the " +
+				"service definition"
+			if got := slices.Contains(p.Warnings, want); got != isWarned {
+				t.Errorf("%q: got the warnings %q, want one about the grace period: %v", edit, p.Warnings, isWarned)
+			}
+		}
+	})
+}
+
 // A task set without a network would be refused after the task definition is registered. ECS keeps the network of a service
 // that it rolls.
 func TestTasksWithAnAddressNeedANetwork(t *testing.T) {

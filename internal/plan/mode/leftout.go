@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -51,5 +53,19 @@ func warnReset(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		addWarning(p, "the service definition names no load balancer, and the deployment takes the service out of target "+
 			"group %s: its callers get errors. To keep it, add loadBalancers to the service definition",
 			sluice.TargetGroupName(*live.Service.LoadBalancers[0].TargetGroupArn))
+	}
+}
+
+// warnGracePeriod warns that a grace period which the service definition leaves out is set back to 0: ECS stops a task that
+// starts slowly.
+func warnGracePeriod(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	const member = "healthCheckGracePeriodSeconds"
+	if live.ServiceStatus() != "ACTIVE" || !app.Service.Given[member] || app.PlaceOfKey(member) != "" {
+		return
+	}
+	was, is := aws.ToInt32(live.Service.HealthCheckGracePeriodSeconds), aws.ToInt32(app.Service.Input.HealthCheckGracePeriodSeconds)
+	if is < was {
+		addWarning(p, "the service definition leaves out %s, and the deployment sets it from %d to %d: ECS stops tasks that are "+
+			"not healthy yet while they start. To keep it, add %[1]s: %[2]d to the service definition", member, was, is)
 	}
 }
