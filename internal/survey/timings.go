@@ -21,7 +21,7 @@ func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live pla
 	if t.Start, _, err = (ecs.Service{API: a.ECS(), Cluster: p.Cluster, Name: p.Service}).LaunchTimes(ctx); err != nil {
 		return t, err
 	}
-	if p.Drain > 0 {
+	if p.Drain > 0 || live.Primary != nil {
 		return t, nil
 	}
 	for _, lb := range live.Service.LoadBalancers {
@@ -36,6 +36,9 @@ func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live pla
 			return t, err
 		}
 		t.Drain = max(t.Drain, time.Duration(places[0].Drain)*time.Second)
+		if plan.BalancerType(places[0].Type) == plan.ApplicationBalancer && places[0].Drain == 0 {
+			t.Undrained = append(t.Undrained, places[0].Group)
+		}
 	}
 	return t, nil
 }

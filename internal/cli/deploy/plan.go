@@ -243,6 +243,7 @@ func forecastPlan(ctx context.Context, pre *preparedPlan) *forecast.Forecast {
 		return nil
 	}
 	t, err := survey.ReadTimings(ctx, pre.account, pre.plan, pre.state)
+	mode.WarnUndrained(pre.plan, t.Undrained)
 	f := mode.NewForecast(pre.plan, t)
 	if err != nil {
 		f.Assumes = append(f.Assumes, fmt.Sprintf("the service has usual timings; they could not be read: %v", err))

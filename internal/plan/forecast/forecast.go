@@ -13,6 +13,9 @@ type Timings struct {
 	Start time.Duration // from the launch of a task until it runs; 0: not known
 	Tasks int           // desired count
 	Drain time.Duration // deregistration delay, where the plan does not know it
+	// Undrained are the ARNs of target groups of an Application Load Balancer whose deregistration delay is 0, where the plan
+	// does not know it.
+	Undrained []string
 }
 
 // Forecast is the expected duration of a deployment of a good version. It does not include the time

@@ -23,7 +23,7 @@ type balancerRules struct {
 
 func allBalancerRules() []balancerRules {
 	return []balancerRules{
-		{plan.ApplicationBalancer, refuseStickyTargets, warnStickyRules, "get 503"},
+		{plan.ApplicationBalancer, refuseStickyTargets, warnApplicationGroups, "get 503"},
 		{plan.NetworkBalancer, refuseNetworkGroups, warnNetworkGroups, "are refused"},
 	}
 }
@@ -50,6 +50,29 @@ func refuseStickyTargets(_ *appfile.Application, live plan.AWSState) error {
 			Next: "set stickiness in the forward action of the rule, or set stickiness.enabled to false on the target group"}
 	}
 	return nil
+}
+
+// warnApplicationGroups warns about rules with stickiness and about groups that cut connections.
+func warnApplicationGroups(p *plan.Plan, live plan.AWSState) {
+	warnStickyRules(p, live)
+	var undrained []string
+	if live.Primary != nil && live.Primary.Drain == 0 {
+		undrained = append(undrained, p.Primary.ARN)
+	}
+	if live.Canary != nil && p.Canary != nil && live.Canary.Drain == 0 {
+		undrained = append(undrained, p.Canary.ARN)
+	}
+	WarnUndrained(p, undrained)
+}
+
+// WarnUndrained warns about target groups of an Application Load Balancer whose deregistration delay is 0: it closes the
+// connections of a task that stops, and the requests in them get 502.
+func WarnUndrained(p *plan.Plan, groups []string) {
+	for _, arn := range groups {
+		addWarning(p, "target group %s has a deregistration delay of 0: requests that a stopping task still answers get errors. "+
+			"Raise it: aws elbv2 modify-target-group-attributes --target-group-arn %s "+
+			"--attributes Key=deregistration_delay.timeout_seconds,Value=30", sluice.TargetGroupName(arn), arn)
+	}
 }
 
 // warnStickyRules warns that clients of a rule with stickiness keep their target group.

@@ -131,7 +131,7 @@ func (d *draft) writeJobContainers(c rehearse.Case) {
 			rehearse.JobFamily, c.World.Region)
 	}
 	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\n"+
-		"executionRoleArn: arn:aws:iam::" + c.World.Account + ":role/exec\ncontainerDefinitions:", rehearse.JobFamily)
+		"executionRoleArn: arn:aws:iam::"+c.World.Account+":role/exec\ncontainerDefinitions:", rehearse.JobFamily)
 	fmt.Fprintf(
 		&d.task,
 		"  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s",
