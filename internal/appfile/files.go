@@ -116,6 +116,18 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 	}
 }
 
+// checkListenerRules refuses what is not the ARN of a rule. AWS would refuse it as a value of a read, without its line.
+func (l *loader) checkListenerRules(list *definition.Node) {
+	if l.app.Task == nil || list == nil {
+		return
+	}
+	for _, n := range list.Items {
+		if p := validate.CheckRuleARN(l.src, n); p != nil {
+			l.addProblem(p)
+		}
+	}
+}
+
 // nearFile returns the name of the file in the same folder that was probably meant, or "".
 func (l *loader) nearFile(file string) string {
 	if l.root != nil {

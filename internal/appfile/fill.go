@@ -72,6 +72,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	l.fillCount(spec.Get("desiredCount"))
 	l.fillClusterOf(spec)
 	l.checkTargetGroups(input.Get("targetGroups"))
+	l.checkListenerRules(input.Get("listenerRules"))
 	l.checkWaits(spec.Get("pipeline").Get("stages"))
 }
 

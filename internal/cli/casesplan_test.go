@@ -62,7 +62,7 @@ var planCases = map[string]planCase{
 	"half of the tasks stay": {rolledCase, []caseEdit{{"servicedef.json", `"minimumHealthyPercent": 100`,
 		`"minimumHealthyPercent": 50`}}, 0, []string{quietAboutAll}},
 	"a maximum of 100 with rebalancing": {rolledCase, []caseEdit{{"servicedef.json", `"maximumPercent": 200`,
-		`"maximumPercent": 100`}, {"servicedef.json", `"minimumHealthyPercent": 100`, `"minimumHealthyPercent": 50`}}, 1, []string{"availabilityZoneRebalancing ENABLED", "next: "}},
+		`"maximumPercent": 100`}, {"servicedef.json", `"minimumHealthyPercent": 100`, `"minimumHealthyPercent": 50`}}, 1, []string{"servicedef.json:", "plan: maximumPercent is 100", "availabilityZoneRebalancing ENABLED", "next: "}},
 	"a maximum of 100 without rebalancing": {rolledCase, []caseEdit{{"servicedef.json", `"maximumPercent": 200`,
 		`"maximumPercent": 100`}, {"servicedef.json", `"minimumHealthyPercent": 100`, `"minimumHealthyPercent": 50`}, {"servicedef.json", `"deploymentConfiguration"`,
 		`"availabilityZoneRebalancing": "DISABLED", "deploymentConfiguration"`}}, 0, []string{"!AWS refuses"}},

@@ -171,6 +171,8 @@ func refusedApps() []refusedInput {
 		{badApp, "targetGroupArn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-primary/" +
 			"0123456789abcdef", "targetGroupArn: web-primary", "10:25", "is not the ARN of a target group",
 			"describe-target-groups"},
+		{badApp, "    targetGroups:", "    listenerRules: [web:80]\n    targetGroups:", "8:21", "has no ARN of a listener rule",
+			"describe-rules"},
 	}
 }
 

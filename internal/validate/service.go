@@ -218,6 +218,18 @@ func (c *checker) checkHooks(service *definition.Service) {
 	}
 }
 
+// CheckRuleARN returns the problem of what is neither the ARN of a listener rule nor that of a listener; nil if there is none.
+func CheckRuleARN(src *definition.Source, n *definition.Node) *definition.Problem {
+	parts := strings.SplitN(n.Text, ":", 6)
+	if parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "listener") {
+		return nil
+	}
+	p := src.At(n, "listenerRules has no ARN of a listener rule: "+
+		"arn:aws:elasticloadbalancing:<region>:<account>:listener-rule/app/<load balancer>/<id>/<id>/<id>")
+	p.Next = "find the ARN: aws elbv2 describe-rules --listener-arn LISTENER"
+	return p
+}
+
 // CheckGroupARN returns the problem of what is not the ARN of a target group; nil if there is none. AWS refuses it too,
 // without its line.
 func CheckGroupARN(src *definition.Source, n *definition.Node) *definition.Problem {

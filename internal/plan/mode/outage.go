@@ -57,7 +57,8 @@ func refuseEarlySuccess(app *appfile.Application, live plan.AWSState) error {
 	if problem == "" {
 		return nil
 	}
-	return &sluice.Error{Op: "plan", Kind: sluice.Conflict, Err: errors.New(problem), Next: next}
+	return appfile.LocateAt(app.PlaceOfKey("healthyPercent"),
+		&sluice.Error{Op: "plan", Kind: sluice.Conflict, Err: errors.New(problem), Next: next})
 }
 
 // refuseRebalancing rejects a maximum with which AWS cannot rebalance tasks across Availability Zones, for a service that it
@@ -71,10 +72,11 @@ func refuseRebalancing(app *appfile.Application, live plan.AWSState) error {
 	if setting != ecstypes.AvailabilityZoneRebalancingEnabled || most > 100 {
 		return nil
 	}
-	return &sluice.Error{Op: "plan", Kind: sluice.Conflict,
-		Err: fmt.Errorf("maximumPercent is %d, and AWS refuses that for a service with availabilityZoneRebalancing ENABLED",
-			most),
-		Next: "set availabilityZoneRebalancing to DISABLED in the service definition, or raise maximumPercent"}
+	return appfile.LocateAt(cmp.Or(app.PlaceOfKey("maximumPercent"), app.PlaceOfKey("availabilityZoneRebalancing")),
+		&sluice.Error{Op: "plan", Kind: sluice.Conflict,
+			Err: fmt.Errorf("maximumPercent is %d, and AWS refuses that for a service with availabilityZoneRebalancing ENABLED",
+				most),
+			Next: "set availabilityZoneRebalancing to DISABLED in the service definition, or raise maximumPercent"})
 }
 
 // warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task.
