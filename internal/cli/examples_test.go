@@ -7,12 +7,16 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
@@ -86,6 +90,22 @@ func TestEveryExampleIsPlayed(t *testing.T) {
 	}
 }
 
+// TestVerifyOfEveryExample verifies the unchanged files of each example in its world.
+func TestVerifyOfEveryExample(t *testing.T) {
+	noMachine(t)
+	options := map[string]string{"environments": " --env dev --set TAG=v1", "ecspresso": " --envfile %s/prod.env"}
+	for _, e := range playedExamples {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			printed := playExample(t, e.name, e.world, []string{"verify %s --endpoint-url " + awssim.Endpoint + options[e.name]})
+			if !strings.Contains(printed, "\n0 errors, 0 warnings, ") || !strings.Contains(printed, "\nexit 0\n") {
+				t.Errorf("verify of examples/%s in examples/%s/world.yaml printed this, want no error and no warning:\n%s",
+					e.name, e.world, printed)
+			}
+		})
+	}
+}
+
 // playExample runs the commands one after the other in virtual time.
 func playExample(t *testing.T, name, world string, commands []string) string {
 	t.Helper()
@@ -128,7 +148,7 @@ func playCommands(t *testing.T, file string, text []byte, commands []string, out
 			pid := 1000 + i
 			env := session.Env{
 				Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
-				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
+				Clock: virtual, Rand: random, HTTPClient: localClient{cfg.HTTPClient, sim}, APIOptions: cfg.APIOptions,
 				Credentials: cfg.Credentials,
 				OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return "/work", nil },
 				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
@@ -148,4 +168,19 @@ func playCommands(t *testing.T, file string, text []byte, commands []string, out
 		}
 	})
 	return dir
+}
+
+// localClient sends the calls of AWS, and the requests that only a local AWS answers.
+type localClient struct {
+	aws.HTTPClient
+	sim *awssim.Sim
+}
+
+func (c localClient) Do(r *http.Request) (*http.Response, error) {
+	if !strings.HasPrefix(r.URL.Path, "/_sluice/") {
+		return c.HTTPClient.Do(r)
+	}
+	answer := httptest.NewRecorder()
+	c.sim.Handler().ServeHTTP(answer, r)
+	return answer.Result(), nil
 }
