@@ -123,11 +123,16 @@ type diagnosisBench struct {
 
 func playBroken(t *testing.T, example, image string, play func(*diagnosisBench)) string {
 	t.Helper()
-	b := &diagnosisBench{T: t, clock: clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)),
-		random: rand.NewChaCha8([32]byte{1}), state: t.TempDir()}
-	b.files = brokenFiles(t, example)
 	world := strings.Replace(brokenWorld(t, example), "sim/web:v0: {}", "sim/web:broken: "+image+
 		"\n  sim/report:broken: "+image, 1)
+	return playInWorld(t, brokenFiles(t, example), world, play)
+}
+
+// playInWorld plays commands with the files of an application in folder /app, and returns what the terminal shows.
+func playInWorld(t *testing.T, files fstest.MapFS, world string, play func(*diagnosisBench)) string {
+	t.Helper()
+	b := &diagnosisBench{T: t, clock: clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)),
+		random: rand.NewChaCha8([32]byte{1}), state: t.TempDir(), files: files}
 	b.clock.Run(func() {
 		sim, err := awssim.New(awssim.Options{Clock: b.clock, Seed: 1, Strict: true})
 		if err != nil {
@@ -155,6 +160,18 @@ var imageOfVersion = regexp.MustCompile(`image: sim/(web|report):v[12]\n`)
 // brokenFiles returns the files of an example, at the broken version and with a log.
 func brokenFiles(t *testing.T, example string) fstest.MapFS {
 	t.Helper()
+	files := exampleFiles(t, example)
+	text, image := files["taskdef.yaml"].Data, "image: sim/$1:broken\n"
+	if !bytes.Contains(text, []byte("logConfiguration")) {
+		image = "image: sim/$1:broken" + logConfiguration
+	}
+	files["taskdef.yaml"] = &fstest.MapFile{Data: imageOfVersion.ReplaceAll(text, []byte(image))}
+	return files
+}
+
+// exampleFiles returns the files of an example.
+func exampleFiles(t *testing.T, example string) fstest.MapFS {
+	t.Helper()
 	files := fstest.MapFS{}
 	dir := filepath.Join("../../examples", example)
 	names, err := os.ReadDir(dir)
@@ -162,30 +179,27 @@ func brokenFiles(t *testing.T, example string) fstest.MapFS {
 		t.Fatal(err)
 	}
 	for _, f := range names {
-		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if f.IsDir() || err != nil {
-			continue
+		if text, err := os.ReadFile(filepath.Join(dir, f.Name())); !f.IsDir() && err == nil {
+			files[f.Name()] = &fstest.MapFile{Data: text}
 		}
-		if f.Name() == "taskdef.yaml" {
-			image := "image: sim/$1:broken\n"
-			if !bytes.Contains(text, []byte("logConfiguration")) {
-				image = "image: sim/$1:broken" + logConfiguration
-			}
-			text = imageOfVersion.ReplaceAll(text, []byte(image))
-		}
-		files[f.Name()] = &fstest.MapFile{Data: text}
 	}
 	return files
 }
 
-// brokenWorld returns the world file of an example with a place for the broken image.
-func brokenWorld(t *testing.T, example string) string {
+// exampleWorld returns the world file of an example.
+func exampleWorld(t *testing.T, example string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../examples", example, "world.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	world := regexp.MustCompile(`(?m)^  sim/(web|report):broken:.*\n(    .*\n)*`).ReplaceAllString(string(text), "")
+	return string(text)
+}
+
+// brokenWorld returns the world file of an example with a place for the broken image.
+func brokenWorld(t *testing.T, example string) string {
+	t.Helper()
+	world := regexp.MustCompile(`(?m)^  sim/(web|report):broken:.*\n(    .*\n)*`).ReplaceAllString(exampleWorld(t, example), "")
 	if strings.Contains(world, "\nimages:\n") {
 		return strings.Replace(world, "\nimages:\n", "\nimages:\n  sim/web:v0: {}\n", 1)
 	}

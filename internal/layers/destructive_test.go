@@ -26,6 +26,10 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"TestTaskSetOfOthersInOurGroups"},
 	"switch it in place while no deployment runs: aws ecs update-service": {
 		"the service exists with another deployment controller than its files", "TestRefusedBeforeAnythingIsWritten"},
+	"set `deploymentController: {type: …}` in the service definition. Or switch it in place while no deployment runs": {
+		"the service exists with another deployment controller than its files", "TestRefusedBeforeAnythingIsWritten"},
+	"switch it in place while no deployment runs. Its running tasks become a task set": {
+		"the service exists with controller ECS, and its files request EXTERNAL", "TestAdvisedSwitchOfTheControllerWorks"},
 	"allow sts:AssumeRole to ecs-tasks.amazonaws.com: aws iam update-assume-role-policy": {
 		"the role exists, and its trust policy does not name the service", "TestTrustPolicies"},
 	"allow sts:AssumeRole to ecs.amazonaws.com: aws iam update-assume-role-policy": {

@@ -3,7 +3,6 @@ package mode
 import (
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
@@ -80,34 +79,4 @@ func refuseHosting(app *appfile.Application) error {
 			"hosting taskSets needs deployment controller EXTERNAL, but the service has %s", controller)
 	}
 	return nil
-}
-
-// refuseController rejects a file whose deployment controller differs from that of the running
-// service. AWS switches some controllers in place (ECS API Reference, UpdateService).
-func refuseController(app *appfile.Application, live plan.AWSState) error {
-	s, want := live.Service, controllerOf(app)
-	if s == nil || live.ServiceStatus() == "INACTIVE" {
-		return nil
-	}
-	have := plan.ControllerECS
-	if s.DeploymentController != nil && s.DeploymentController.Type != "" {
-		have = string(s.DeploymentController.Type)
-	}
-	if have == want {
-		return nil
-	}
-	cluster, service := ServiceNames(app)
-	next := fmt.Sprintf("switch it in place while no deployment runs: aws ecs update-service --cluster %s --service %s "+
-		"--deployment-controller type=%s", cluster, service, want)
-	switch {
-	case want == plan.ControllerECS:
-		next = fmt.Sprintf("set `deploymentController: {type: %s}` in the service definition, or ", have) + next
-	case want == plan.ControllerCodeDeploy:
-		next = fmt.Sprintf("set `deploymentController: {type: %s}` in the service definition: AWS switches no service to "+
-			"CODE_DEPLOY, so only a new service can have it", have)
-	case have == plan.ControllerECS:
-		next += " (its running tasks become a task set that you delete when done)"
-	}
-	return &sluice.Error{Op: "plan", Resource: aws.ToString(s.ServiceArn), Kind: sluice.Conflict,
-		Err: fmt.Errorf("the service has deployment controller %s, but the file requests %s", have, want), Next: next}
 }
