@@ -200,6 +200,7 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 		live.Canary = placeOf(groups[1])
 	}
 	rules, err := surveyRules(ctx, a, app, places, &cache, live)
+	live.RulesErr = app.Locate(live.RulesErr)
 	return groups, rules, err
 }
 
@@ -267,6 +268,18 @@ func placeOf(g groupTargets) *plan.GroupAttachment {
 	return out
 }
 
+// CheckRules returns why a deployment of the files has no listener rule to write, as its plan does, or nil.
+func CheckRules(ctx context.Context, a *account.Account, app *appfile.Application) (reason, err error) {
+	var cache alb.ListenerCache
+	places, err := findGroups(ctx, a, app, &cache)
+	if err != nil || len(places) == 0 {
+		return nil, err
+	}
+	var live plan.AWSState
+	_, err = surveyRules(ctx, a, app, places, &cache, &live)
+	return live.RulesErr, err
+}
+
 func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace,
 	cache *alb.ListenerCache, live *plan.AWSState) ([]alb.Rule, error) {
 	if !plan.BalancerType(places[0].Type).IsKnown() {
@@ -282,7 +295,7 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 		return nil, err
 	}
 	choice, err := alb.ChooseRules(rules, pair)
-	live.RulesErr = app.Locate(err)
+	live.RulesErr = err
 	for _, r := range choice.Steered {
 		live.Steered = append(live.Steered, r.Rule)
 	}

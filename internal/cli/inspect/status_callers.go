@@ -3,7 +3,9 @@ package inspect
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -12,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verify"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
@@ -96,10 +99,30 @@ func verifyCallers(ctx context.Context, a *account.Account, c clock.Clock,
 		return nil, ignoreUnread(err)
 	}
 	for _, p := range read.Problems(view.Traffic{}) {
+		if p.Route.Gone != "" && slices.Contains(app.ListenerRules, p.Route.ARN) {
+			continue // verifyRules reports it
+		}
 		all = append(all, verify.Finding{Status: verify.Error, Subject: p.Route.Name(),
 			Detail: "callers do not reach the service: " + p.Why, Next: p.Next()})
 	}
 	return all, nil
+}
+
+// verifyRules checks the rules that the files name under listenerRules.
+func verifyRules(ctx context.Context, a *account.Account, app *appfile.Application) ([]verify.Finding, error) {
+	if len(app.ListenerRules) == 0 {
+		return nil, nil
+	}
+	reason, err := survey.CheckRules(ctx, a, app)
+	if reason == nil || err != nil {
+		return nil, ignoreUnread(err)
+	}
+	f := verify.Finding{Status: verify.Error, Subject: "listenerRules", Detail: reason.Error(), Next: sluice.NextStep(reason)}
+	if e := (*sluice.Error)(nil); errors.As(reason, &e) {
+		f.Subject, f.Detail = "listenerRules, "+sluice.ARNNames(nil).Shorten(e.Resource), e.Err.Error()
+		f.Place = app.PlaceOfText(e.Resource)
+	}
+	return []verify.Finding{f}, nil
 }
 
 // ignoreUnread returns nil for a read that AWS denies, for a resource that does not exist, and for a deployment group that

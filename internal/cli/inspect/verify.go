@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,11 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) (re
 	if err != nil {
 		return "", err
 	}
-	all = append(all, callers...)
+	rules, err := verifyRules(ctx, a, app)
+	if err != nil {
+		return "", err
+	}
+	all = slices.Concat(all, rules, callers)
 	if f.putLogs {
 		written, err := p.putLogs(ctx, a, app)
 		if err != nil {
