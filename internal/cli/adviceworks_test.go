@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"context"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
 // edited returns the files of an example with a change of one: each edit is "old|new".
@@ -49,4 +55,57 @@ func TestAdvisedSwitchOfTheControllerWorks(t *testing.T) {
 	if strings.Contains(screen, "but the file requests EXTERNAL") {
 		t.Errorf("after the command the service does not have the controller EXTERNAL:\n%s", screen)
 	}
+}
+
+// The printed command creates the missing group of the canary with the primary's settings, for each type of load balancer.
+func TestAdvisedTargetGroupIsLikeThePrimary(t *testing.T) {
+	noMachine(t)
+	for example, change := range map[string]*awselb.ModifyTargetGroupInput{
+		"canary": {Matcher: &elbtypes.Matcher{HttpCode: aws.String("200,204")}, HealthCheckPort: aws.String("8081")},
+		"nlb":    {},
+	} {
+		t.Run(example, func(t *testing.T) {
+			files := edited(t, example, "sluice.yaml", "targetgroup/web-canary|targetgroup/other")
+			playInWorld(t, files, exampleWorld(t, example), func(b *diagnosisBench) {
+				elb := awselb.NewFromConfig(b.sim.Config())
+				change.TargetGroupArn = aws.String(
+					"arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-primary/0123456789abcdef")
+				if _, err := elb.ModifyTargetGroup(context.Background(), change); err != nil {
+					b.Error(err)
+				}
+				b.sluice("plan", "/app")
+				b.follow(`aws elbv2 create-target-group .*`)
+				primary, delay := groupNamed(b, elb, "web-primary")
+				other, otherDelay := groupNamed(b, elb, "other")
+				if !reflect.DeepEqual(primary, other) || delay != otherDelay {
+					t.Errorf("the created group is %+v with a delay of %s, want that of the primary: %+v, %s", other, otherDelay,
+						primary, delay)
+				}
+			})
+		})
+	}
+}
+
+// groupNamed returns a target group without its name, ARN and load balancers, and its deregistration delay.
+func groupNamed(b *diagnosisBench, elb *awselb.Client, name string) (g elbtypes.TargetGroup, delay string) {
+	b.Helper()
+	ctx := context.Background()
+	out, err := elb.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{Names: []string{name}})
+	if err != nil || len(out.TargetGroups) != 1 {
+		b.Errorf("target group %s: %v", name, err)
+		return g, ""
+	}
+	g = out.TargetGroups[0]
+	all, err := elb.DescribeTargetGroupAttributes(ctx, &awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: g.TargetGroupArn})
+	if err != nil {
+		b.Error(err)
+		return g, ""
+	}
+	for _, a := range all.Attributes {
+		if *a.Key == "deregistration_delay.timeout_seconds" {
+			delay = *a.Value
+		}
+	}
+	g.TargetGroupName, g.TargetGroupArn, g.LoadBalancerArns = nil, nil, nil
+	return g, delay
 }

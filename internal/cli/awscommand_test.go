@@ -20,11 +20,14 @@ import (
 func runAWS(sim *awssim.Sim, command string) error {
 	ctx, ecs, elb := context.Background(), awsecs.NewFromConfig(sim.Config()), awselb.NewFromConfig(sim.Config())
 	for _, one := range strings.Split(command, " && ") {
-		words := shellWords(one)
+		arn, err := arnInside(ctx, elb, one)
+		if err != nil {
+			return err
+		}
+		words := shellWords(findsGroup.ReplaceAllString(one, arn))
 		if len(words) < 3 || words[0] != "aws" {
 			return fmt.Errorf("%q is not a command of the AWS CLI", one)
 		}
-		var err error
 		switch options := words[3:]; words[1] + " " + words[2] {
 		case "ecs update-service":
 			err = call(ctx, ecs.UpdateService, options)
@@ -42,6 +45,23 @@ func runAWS(sim *awssim.Sim, command string) error {
 		}
 	}
 	return nil
+}
+
+// findsGroup is the command inside another one that prints the ARN of a target group.
+var findsGroup = regexp.MustCompile(`\$\(aws elbv2 describe-target-groups --names (\S+) ` +
+	`--query 'TargetGroups\[0\]\.TargetGroupArn' --output text\)`)
+
+// arnInside returns the ARN that the command inside a command prints; empty: there is none.
+func arnInside(ctx context.Context, elb *awselb.Client, command string) (arn string, err error) {
+	m := findsGroup.FindStringSubmatch(command)
+	if m == nil {
+		return "", nil
+	}
+	out, err := elb.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{Names: []string{m[1]}})
+	if err != nil {
+		return "", err
+	}
+	return *out.TargetGroups[0].TargetGroupArn, nil
 }
 
 // call makes a call of AWS with the options of its command.

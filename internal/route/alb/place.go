@@ -65,7 +65,7 @@ func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]Gr
 // findMissing returns an error for each group that does not exist. AWS does not say which of several it is. err is its
 // error about all of them.
 func findMissing(ctx context.Context, api *awselb.Client, groups []string, err error) error {
-	absent, like := groups[:1], (*elbtypes.TargetGroup)(nil)
+	absent, like := groups[:1], GroupCopy{}
 	if len(groups) > 1 {
 		absent, like = splitMissing(ctx, api, groups)
 	}
@@ -85,13 +85,13 @@ func findMissing(ctx context.Context, api *awselb.Client, groups []string, err e
 }
 
 // missingAdvice names a group with a similar name, or a command that creates the missing one like another.
-func missingAdvice(arn string, others map[string]string, like *elbtypes.TargetGroup) string {
+func missingAdvice(arn string, others map[string]string, like GroupCopy) string {
 	name := sluice.TargetGroupName(arn)
 	switch near := definition.Nearest(name, slices.Collect(maps.Keys(others))); {
 	case near != "":
 		return "correct its ARN: " + near + " is " + others[near]
-	case like != nil:
-		return "correct its ARN, or create it and set the new ARN: " + createCommand(name, like)
+	case like.ARN != "":
+		return "correct its ARN. Or create it and set the new ARN: " + like.CreateCommand(name)
 	}
 	return "correct its ARN"
 }
@@ -115,12 +115,13 @@ func RulesTo(ctx context.Context, api *awselb.Client, listener, group string) (a
 }
 
 // splitMissing reads each of several groups, and returns those that do not exist and one that does.
-func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent []string, found *elbtypes.TargetGroup) {
+func splitMissing(ctx context.Context, api *awselb.Client, groups []string) (absent []string, found GroupCopy) {
 	for _, arn := range groups {
 		out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
 		switch {
 		case err == nil && len(out.TargetGroups) > 0:
-			found = &out.TargetGroups[0]
+			found = GroupCopy{ARN: arn, read: out.TargetGroups[0]}
+			found.Attributes, _ = readAttributes(ctx, api, arn) // without them the command leaves them at AWS's defaults
 		case sluice.KindOf(err) == sluice.NotFound:
 			absent = append(absent, arn)
 		}
@@ -144,16 +145,6 @@ func otherGroups(ctx context.Context, api *awselb.Client, without []string) map[
 		}
 	}
 	return all
-}
-
-// createCommand returns the command that creates a target group like another one.
-func createCommand(name string, like *elbtypes.TargetGroup) string {
-	text := fmt.Sprintf("aws elbv2 create-target-group --name %s --protocol %s --port %d --target-type %s --vpc-id %s", name,
-		like.Protocol, aws.ToInt32(like.Port), like.TargetType, aws.ToString(like.VpcId))
-	if path := aws.ToString(like.HealthCheckPath); path != "" {
-		text += " --health-check-path " + path
-	}
-	return text
 }
 
 func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
@@ -292,21 +283,33 @@ func listListeners(ctx context.Context, api *awselb.Client, balancer string, cac
 
 // readAttributes adds the deregistration delay and the stickiness of targets.
 func (p *GroupPlace) readAttributes(ctx context.Context, api *awselb.Client) error {
-	out, err := api.DescribeTargetGroupAttributes(ctx,
-		&awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(p.Group)})
+	all, err := readAttributes(ctx, api, p.Group)
 	if err != nil {
 		return fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
 	}
-	p.Drain = 300
-	for _, a := range out.Attributes {
-		switch aws.ToString(a.Key) {
-		case "deregistration_delay.timeout_seconds":
-			fmt.Sscan(aws.ToString(a.Value), &p.Drain)
-		case "stickiness.enabled":
-			p.Sticky = aws.ToString(a.Value) == "true"
-		}
-	}
+	p.Drain, p.Sticky = defaultDelay, all["stickiness.enabled"] == "true"
+	fmt.Sscan(all[delayAttribute], &p.Drain)
 	return nil
+}
+
+// The attribute of the deregistration delay, and its default in seconds.
+const (
+	delayAttribute = "deregistration_delay.timeout_seconds"
+	defaultDelay   = 300
+)
+
+// readAttributes returns the attributes of a target group by their keys.
+func readAttributes(ctx context.Context, api *awselb.Client, group string) (map[string]string, error) {
+	out, err := api.DescribeTargetGroupAttributes(ctx,
+		&awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, a := range out.Attributes {
+		all[aws.ToString(a.Key)] = aws.ToString(a.Value)
+	}
+	return all, nil
 }
 
 // ShortestDrain returns the shortest deregistration delay of the groups; 0 if one cannot be read.

@@ -30,9 +30,6 @@ type GroupCopy struct {
 	read elbtypes.TargetGroup
 }
 
-// CreateCommand returns the command that creates a target group like this one, with another name.
-func (c GroupCopy) CreateCommand(name string) string { return createCommand(name, &c.read) }
-
 // BalancerCopy is a load balancer with its listeners.
 type BalancerCopy struct {
 	ARN, Name, Type string // application, network
@@ -201,7 +198,7 @@ func (r *surroundingsReader) readGroups(ctx context.Context) error {
 
 func (r *surroundingsReader) readGroup(ctx context.Context, g elbtypes.TargetGroup) (GroupCopy, error) {
 	c := GroupCopy{read: g, ARN: aws.ToString(g.TargetGroupArn), Name: aws.ToString(g.TargetGroupName),
-		Attributes: map[string]string{}, Request: members(awselb.CreateTargetGroupInput{
+		Request: members(awselb.CreateTargetGroupInput{
 			Protocol: g.Protocol, ProtocolVersion: g.ProtocolVersion, Port: g.Port, TargetType: g.TargetType,
 			HealthCheckEnabled: g.HealthCheckEnabled, HealthCheckProtocol: g.HealthCheckProtocol,
 			HealthCheckPath: g.HealthCheckPath, HealthCheckPort: g.HealthCheckPort,
@@ -209,13 +206,9 @@ func (r *surroundingsReader) readGroup(ctx context.Context, g elbtypes.TargetGro
 			HealthCheckTimeoutSeconds:  g.HealthCheckTimeoutSeconds,
 			HealthyThresholdCount:      g.HealthyThresholdCount, UnhealthyThresholdCount: g.UnhealthyThresholdCount,
 			Matcher: g.Matcher})}
-	out, err := r.api.DescribeTargetGroupAttributes(ctx,
-		&awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: g.TargetGroupArn})
-	if err != nil {
+	var err error
+	if c.Attributes, err = readAttributes(ctx, r.api, c.ARN); err != nil {
 		return c, fmt.Errorf("read the attributes of %s: %w", c.Name, sluice.Inner(err))
-	}
-	for _, a := range out.Attributes {
-		c.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
 	}
 	targets, err := ReadHealth(ctx, r.api, c.ARN)
 	c.Targets = len(targets)
