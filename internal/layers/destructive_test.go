@@ -30,10 +30,8 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the service exists with another deployment controller than its files", "TestRefusedBeforeAnythingIsWritten"},
 	"switch it in place while no deployment runs. Its running tasks become a task set": {
 		"the service exists with controller ECS, and its files request EXTERNAL", "TestAdvisedSwitchOfTheControllerWorks"},
-	"allow sts:AssumeRole to ecs-tasks.amazonaws.com: aws iam update-assume-role-policy": {
-		"the role exists, and its trust policy does not name the service", "TestTrustPolicies"},
-	"allow sts:AssumeRole to ecs.amazonaws.com: aws iam update-assume-role-policy": {
-		"the role exists, and its trust policy does not name the service", "TestTrustPolicies"},
+	"correct its ARN. Or create it and set the new ARN: … && aws elbv2 modify-target-group-attributes": {
+		"no target group has the name: the command creates it first", "TestAdvisedTargetGroupIsLikeThePrimary"},
 	"continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt": {
 		"the service has leftovers of sluice, and neither a claim nor the journal names their deployment", "adopt.txtar"},
 	"wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over": {

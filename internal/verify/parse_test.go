@@ -36,12 +36,12 @@ func TestTrustPolicies(t *testing.T) {
 		`{"Statement":[{"Effect":"Allow","Principal":{"Service":"ecs-tasks.amazonaws.com"},"Action":"sts:TagSession"}]}`:         false,
 		`{"Statement":[{"Effect":"Allow","Principal":"*","Action":"sts:AssumeRole"}]}`:                                           false,
 	} {
-		got, err := trustsService(url.PathEscape(text), tasksService)
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
+		policy, err := parseTrust(url.PathEscape(text))
+		if got := policy.allows(tasksService); err != nil || got != want {
+			t.Errorf("%s allows tasks to assume the role: %v, %v, want %v", text, got, err, want)
 		}
 	}
-	if _, err := trustsService("%7B", tasksService); err == nil {
+	if _, err := parseTrust("%7B"); err == nil {
 		t.Error("a broken policy is read")
 	}
 }

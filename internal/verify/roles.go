@@ -2,10 +2,6 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -83,63 +79,13 @@ func (c *checker) checkRole(ctx context.Context, role Role) {
 	if !c.judge(subject, err, "it does not exist", "create the role, or correct its ARN") {
 		return
 	}
-	trusts, err := trustsService(document, service)
+	policy, err := parseTrust(document)
 	switch {
 	case err != nil:
 		c.warn(subject, "its trust policy cannot be read: "+err.Error(), "")
-	case !trusts:
-		c.fail(subject, "its trust policy does not let "+service+" assume it",
-			"allow sts:AssumeRole to "+service+": aws iam update-assume-role-policy --role-name "+name)
+	case !policy.allows(service):
+		c.fail(subject, "its trust policy does not let "+service+" assume it", trustAdvice(role))
 	default:
 		c.ok(subject, "trusts "+service)
 	}
-}
-
-// oneOrMore is a text or a list of texts, as policies have them.
-type oneOrMore []string
-
-func (l *oneOrMore) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*l = oneOrMore{one}
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(l))
-}
-
-// trustStatement is a statement of a trust policy.
-type trustStatement struct {
-	Effect    string
-	Action    oneOrMore
-	Principal json.RawMessage
-}
-
-// trustsService reports whether a trust policy, as IAM returns it, lets a service assume the role. It does not
-// evaluate conditions.
-func trustsService(document, service string) (bool, error) {
-	text, err := url.PathUnescape(document)
-	if err != nil {
-		return false, err
-	}
-	var policy struct{ Statement json.RawMessage }
-	if err := json.Unmarshal([]byte(text), &policy); err != nil {
-		return false, err
-	}
-	var all []trustStatement
-	if json.Unmarshal(policy.Statement, &all) != nil {
-		all = make([]trustStatement, 1)
-		if err := json.Unmarshal(policy.Statement, &all[0]); err != nil {
-			return false, err
-		}
-	}
-	return slices.ContainsFunc(all, func(s trustStatement) bool { return s.allows(service) }), nil
-}
-
-func (s trustStatement) allows(service string) bool {
-	assumes := slices.ContainsFunc(s.Action, func(a string) bool {
-		return a == "*" || strings.EqualFold(a, "sts:*") || strings.EqualFold(a, "sts:AssumeRole")
-	})
-	var who struct{ Service oneOrMore }
-	return s.Effect == "Allow" && assumes && json.Unmarshal(s.Principal, &who) == nil &&
-		slices.Contains(who.Service, service)
 }
