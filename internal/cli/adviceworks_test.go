@@ -109,3 +109,32 @@ func groupNamed(b *diagnosisBench, elb *awselb.Client, name string) (g elbtypes.
 	g.TargetGroupName, g.TargetGroupArn, g.LoadBalancerArns = nil, nil, nil
 	return g, delay
 }
+
+// Health checks of a port that no container has fail for every target. plan and verify name both ports, and a command.
+func TestAdvisedHealthCheckPortWorks(t *testing.T) {
+	noMachine(t)
+	for example, group := range map[string]string{"canary": "web-primary", "rolling": "web"} {
+		for _, command := range []string{"plan", "verify"} {
+			t.Run(example+"/"+command, func(t *testing.T) {
+				const why = "its health checks go to port 9999, and the containers have port 80"
+				playInWorld(t, exampleFiles(t, example), exampleWorld(t, example), func(b *diagnosisBench) {
+					_, err := awselb.NewFromConfig(b.sim.Config()).ModifyTargetGroup(context.Background(),
+						&awselb.ModifyTargetGroupInput{HealthCheckPort: aws.String("9999"), TargetGroupArn: aws.String(
+							"arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/" + group + "/0123456789abcdef")})
+					if err != nil {
+						b.Error(err)
+					}
+					b.sluice(command, "/app")
+					if !strings.Contains(b.out.String(), "target group "+group+": "+why) {
+						t.Errorf("%s printed this, want %q:\n%s", command, why, &b.out)
+					}
+					b.follow(`aws elbv2 modify-target-group .* traffic-port`)
+					b.sluice(command, "/app")
+					if strings.Contains(b.out.String(), why) {
+						t.Errorf("after the command %s printed this:\n%s", command, &b.out)
+					}
+				})
+			})
+		}
+	}
+}

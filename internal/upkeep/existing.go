@@ -82,7 +82,8 @@ func (e Existing) HasLogGroup(ctx context.Context, name, region string) (bool, e
 // TargetGroup is a target group, as far as a service depends on it.
 type TargetGroup struct {
 	Type, VPC   string
-	IsForwarded bool // a load balancer forwards to it
+	HealthPort  string // of its health checks: "traffic-port", or a number
+	IsForwarded bool   // a load balancer forwards to it
 }
 
 // FindRule finds the rule of a listener, or the listener, that has an ARN.
@@ -111,5 +112,6 @@ func (e Existing) TargetGroup(ctx context.Context, arn string) (TargetGroup, err
 		return TargetGroup{}, missing("elasticloadbalancing:DescribeTargetGroups", arn)
 	}
 	g := out.TargetGroups[0]
-	return TargetGroup{Type: string(g.TargetType), VPC: aws.ToString(g.VpcId), IsForwarded: len(g.LoadBalancerArns) > 0}, nil
+	return TargetGroup{Type: string(g.TargetType), VPC: aws.ToString(g.VpcId), HealthPort: aws.ToString(g.HealthCheckPort),
+		IsForwarded: len(g.LoadBalancerArns) > 0}, nil
 }

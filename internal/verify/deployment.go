@@ -32,7 +32,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 	checks := []func(context.Context){c.checkTags}
 	if d.Deploys {
 		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentConfig,
-			c.checkHostPorts, c.requireNetwork, c.checkDoubts, c.checkLogRegions)
+			c.checkHostPorts, c.checkHealthPorts, c.requireNetwork, c.checkDoubts, c.checkLogRegions)
 	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups, c.checkListenerRules)

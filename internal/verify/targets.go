@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -20,8 +22,9 @@ type attachment struct {
 	port           int32
 }
 
-// attachments returns the target groups that the files name, each once.
-func (c *checker) attachments() (all []attachment) {
+// attachments returns the target groups that the files name, each once. Those of variants are left out if a plan has
+// read them, and adds the canary to a rule.
+func (c *checker) attachments(withVariants bool) (all []attachment) {
 	add := func(a attachment) {
 		if a.arn != "" && !slices.ContainsFunc(all, func(b attachment) bool { return a.arn == b.arn }) {
 			all = append(all, a)
@@ -37,7 +40,7 @@ func (c *checker) attachments() (all []attachment) {
 		}
 	}
 	for _, g := range []*appfile.TargetGroup{c.app.Primary, c.app.Canary} {
-		if g != nil && !c.isDeployment { // a plan has read these two, and adds the canary to a rule
+		if g != nil && withVariants {
 			add(attachment{g.ARN, g.Container, g.Port})
 		}
 	}
@@ -46,7 +49,7 @@ func (c *checker) attachments() (all []attachment) {
 
 // checkTargetGroups requires target groups that exist and take the tasks, and containers that have the ports.
 func (c *checker) checkTargetGroups(ctx context.Context) {
-	for _, a := range c.attachments() {
+	for _, a := range c.attachments(!c.isDeployment) {
 		c.at(a.arn)
 		name := targetGroupName(a.arn)
 		subject := "target group " + name
@@ -84,9 +87,39 @@ func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attach
 	case c.isInOtherNetwork(ctx, g):
 		c.fail(subject, "it is in "+g.VPC+", and the subnets of the tasks are not",
 			"name a target group of the same VPC")
+	case !c.isDeployment && c.warnsOfHealthPort(subject, a, g):
 	default:
 		c.ok(subject, addedTo)
 	}
+}
+
+// checkHealthPorts warns of target groups whose health checks go to a port that no container has. Other checks report
+// what cannot be read.
+func (c *checker) checkHealthPorts(ctx context.Context) {
+	for _, a := range c.attachments(true) {
+		c.at(a.arn)
+		if g, err := c.aws.Existing.TargetGroup(ctx, a.arn); err == nil {
+			c.warnsOfHealthPort("target group "+targetGroupName(a.arn), a, g)
+		}
+	}
+}
+
+// warnsOfHealthPort warns if the health checks of a group go to a port that no container has, and reports whether it did.
+func (c *checker) warnsOfHealthPort(subject string, a attachment, g upkeep.TargetGroup) bool {
+	var ports []string
+	c.containers(func(d ecstypes.ContainerDefinition) {
+		for _, p := range d.PortMappings {
+			ports = append(ports, strconv.Itoa(int(aws.ToInt32(p.ContainerPort))))
+		}
+	})
+	if g.Type != "ip" || g.HealthPort == "" || g.HealthPort == "traffic-port" || len(ports) == 0 ||
+		slices.Contains(ports, g.HealthPort) {
+		return false
+	}
+	c.warn(subject, fmt.Sprintf("its health checks go to port %s, and the containers have port %s", g.HealthPort,
+		strings.Join(ports, ", ")), "check the port of the targets: aws elbv2 modify-target-group --target-group-arn "+a.arn+
+		" --health-check-port traffic-port")
+	return true
 }
 
 // addedTo says to which rules a pipeline adds the target group of the canary. It is empty for any other group, and if no
