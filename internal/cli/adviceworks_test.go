@@ -138,3 +138,29 @@ func TestAdvisedHealthCheckPortWorks(t *testing.T) {
 		}
 	}
 }
+
+// A canary group that drains or is checked at another pace than the primary's is named, with all differences in one line.
+func TestPlanNamesOtherPaceOfTheCanaryGroup(t *testing.T) {
+	noMachine(t)
+	const want = "the canary target group web-canary differs from the primary: deregistration delay 300 s, not 10 s; " +
+		"health check interval 30 s, not 5 s; healthy threshold 5, not 2."
+	screen := playInWorld(t, exampleFiles(t, "canary"), exampleWorld(t, "canary"), func(b *diagnosisBench) {
+		ctx, elb := context.Background(), awselb.NewFromConfig(b.sim.Config())
+		arn := aws.String("arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-canary/fedcba9876543210")
+		_, err := elb.ModifyTargetGroup(ctx, &awselb.ModifyTargetGroupInput{TargetGroupArn: arn,
+			HealthCheckIntervalSeconds: aws.Int32(30), HealthyThresholdCount: aws.Int32(5)})
+		if err != nil {
+			b.Error(err)
+		}
+		_, err = elb.ModifyTargetGroupAttributes(ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: arn,
+			Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"),
+				Value: aws.String("300")}}})
+		if err != nil {
+			b.Error(err)
+		}
+		b.sluice("plan", "/app")
+	})
+	if strings.Count(screen, want) != 1 {
+		t.Errorf("plan printed this, want once %q:\n%s", want, screen)
+	}
+}

@@ -208,11 +208,17 @@ func ForwardCommand(r Rule, group string) string {
 	return RepairCommand(r, append(slices.Clone(r.Actions[:len(r.Actions)-1]), last))
 }
 
+// inSeconds returns a number of seconds for users.
+func inSeconds[N int | int32](n N) string { return fmt.Sprintf("%d s", n) }
+
 func settingsOf(g elbtypes.TargetGroup) map[string]string {
 	all := map[string]string{"protocol": string(g.Protocol), "protocol version": aws.ToString(g.ProtocolVersion),
 		"port": strconv.Itoa(int(aws.ToInt32(g.Port))), "health check protocol": string(g.HealthCheckProtocol),
 		"health check path": aws.ToString(g.HealthCheckPath), "health check port": aws.ToString(g.HealthCheckPort),
-		"IP address type": string(g.IpAddressType)}
+		"IP address type": string(g.IpAddressType), "health check interval": inSeconds(aws.ToInt32(g.HealthCheckIntervalSeconds)),
+		"health check timeout": inSeconds(aws.ToInt32(g.HealthCheckTimeoutSeconds)),
+		"healthy threshold":    strconv.Itoa(int(aws.ToInt32(g.HealthyThresholdCount))),
+		"unhealthy threshold":  strconv.Itoa(int(aws.ToInt32(g.UnhealthyThresholdCount)))}
 	if m := g.Matcher; m != nil {
 		all["success codes"] = cmp.Or(aws.ToString(m.HttpCode), aws.ToString(m.GrpcCode))
 	}
@@ -232,14 +238,15 @@ func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error
 func ReadBalancers(ctx context.Context, api *awselb.Client, places []GroupPlace, cache *ListenerCache) error {
 	for i := range places {
 		p := &places[i]
-		if p.Balancer == "" {
-			continue
-		}
 		same := slices.IndexFunc(places[:i], func(x GroupPlace) bool { return x.Balancer == p.Balancer })
-		if same >= 0 {
+		switch {
+		case p.Balancer == "": // its attributes count, as a deployment adds the group of the canary to a rule
+		case same >= 0:
 			p.Type, p.Listeners = places[same].Type, slices.Clone(places[same].Listeners)
-		} else if err := p.readBalancer(ctx, api, cache); err != nil {
-			return err
+		default:
+			if err := p.readBalancer(ctx, api, cache); err != nil {
+				return err
+			}
 		}
 		if err := p.readAttributes(ctx, api); err != nil {
 			return err
@@ -289,6 +296,9 @@ func (p *GroupPlace) readAttributes(ctx context.Context, api *awselb.Client) err
 	}
 	p.Drain, p.Sticky = defaultDelay, all["stickiness.enabled"] == "true"
 	fmt.Sscan(all[delayAttribute], &p.Drain)
+	if p.Settings != nil {
+		p.Settings["deregistration delay"] = inSeconds(p.Drain)
+	}
 	return nil
 }
 
