@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -51,7 +52,7 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	}
 	for {
 		sent := s.Clock.Now()
-		t, problems, err := readCallers(ctx, s, live)
+		t, problems, unknown, err := readCallers(ctx, s, live)
 		switch {
 		case errors.Is(err, sluice.ErrNoPermission):
 			return end, nil // plans for policies of earlier versions do not need the reads
@@ -67,6 +68,9 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		if d.Wait == "" {
 			if end.Cause, end.Next = d.Cause, d.Next; d.Failed {
 				end.Outcome = sluice.Failed
+			}
+			if end.Cause == "" && len(unknown) > 0 {
+				end.Cause, end.Next = strings.Join(unknown, "; "), "see what callers resolve: "+t.Name.Command
 			}
 			if !d.Failed && last.State != nil {
 				return confirmStable(ctx, s, end, live.Serving(), last)
@@ -136,36 +140,42 @@ func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {
 	return live.Serving() + " runs"
 }
 
-// readCallers reads the rules and targets of the service, and why callers do not get the PRIMARY version.
-func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (view.Traffic, []view.Problem, error) {
+// readCallers reads the rules and targets of the service, and why callers do not get the PRIMARY version. unknown says
+// which instances of its Cloud Map name others registered: sluice keeps them, and they get requests.
+func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t view.Traffic, problems []view.Problem,
+	unknown []string, err error) {
 	scope := s.Plan.Scope.With(live.TrafficScope())
-	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, scope, s.Plan.Callers)
+	t, err = alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, scope, s.Plan.Callers)
 	if err == nil && s.Plan.Registry != nil {
-		t.Name, err = readName(ctx, s, *s.Plan.Registry, live.Serving())
+		t.Name, unknown, err = readName(ctx, s, *s.Plan.Registry, live.Serving())
 	}
 	if err != nil {
-		return t, nil, err
+		return t, nil, nil, err
 	}
-	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), nil
+	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), unknown, nil
 }
 
-// readName reads what callers of the Cloud Map name get; nil: another process or person deleted the name.
-func readName(ctx context.Context, s *step.Step, r plan.Registry, revision string) (*view.Name, error) {
+// readName reads what callers of the Cloud Map name get, and describes the instances of others; nil: another process or
+// person deleted the name.
+func readName(ctx context.Context, s *step.Step, r plan.Registry, revision string) (*view.Name, []string, error) {
 	tasks, err := s.Client.Tasks(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	runs := func(id string) bool {
 		return slices.ContainsFunc(tasks, func(t ecs.Task) bool {
 			return t.ID == id && t.Status == "RUNNING" && t.Revision == revision
 		})
 	}
-	n, err := cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: r,
+	n, unknown, err := cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: r,
 		Confirm: s.AwaitSecondRead}, runs, s.Client.StoppedTasks)
 	if sluice.KindOf(err) == sluice.NotFound {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return n, err
+	for i, id := range unknown {
+		unknown[i] = cloudmap.DescribeUnknown(id, r.FullName())
+	}
+	return n, unknown, err
 }
 
 // explainCallers adds to the end of a failure what others did to the rules by which callers reached the service. It

@@ -13,15 +13,15 @@ import (
 // runs the version that should serve. stopped returns which of some tasks have stopped; it is called only if sluice
 // registered instances of other tasks.
 func ReadName(ctx context.Context, n InstanceClient, runs func(task string) bool,
-	stopped func(ctx context.Context, tasks []string) ([]string, error)) (*view.Name, error) {
+	stopped func(ctx context.Context, tasks []string) ([]string, error)) (name *view.Name, unknown []string, err error) {
 	all, err := n.discover(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if healthy := slices.DeleteFunc(slices.Clone(all), func(i Instance) bool { return !i.Healthy }); len(healthy) > 0 {
 		all = healthy
 	}
-	name := &view.Name{FullName: n.Registry.FullName(), HasDNS: n.Registry.HasDNS(), Resolved: len(all),
+	name = &view.Name{FullName: n.Registry.FullName(), HasDNS: n.Registry.HasDNS(), Resolved: len(all),
 		Command: discoverCommand(n.Registry)}
 	var own []string
 	for _, i := range all {
@@ -30,12 +30,19 @@ func ReadName(ctx context.Context, n InstanceClient, runs func(task string) bool
 			name.Serving++
 		case strings.HasPrefix(i.ID, OwnPrefix):
 			own = append(own, task)
+		case IsUnknown(i.ID):
+			unknown = append(unknown, i.ID)
 		}
 	}
 	if len(own) > 0 {
 		name.Dead, err = stopped(ctx, own)
 	}
-	return name, err
+	return name, unknown, err
+}
+
+// DescribeUnknown says what an instance that neither ECS nor sluice registered does.
+func DescribeUnknown(instance, name string) string {
+	return "instance " + instance + " under " + name + " was not registered by ECS or sluice; it gets a part of the requests"
 }
 
 // discoverCommand returns the command that shows what callers resolve.

@@ -108,9 +108,7 @@ func adoptRecords(ctx context.Context, d *traffic, o cloudmap.OutsideChange) err
 func warnUnknownInstances(d *traffic) {
 	for _, id := range d.names.LastRead().UnknownInstances() {
 		if d.step.IsFirstTime("stranger " + id) {
-			d.step.EmitWarning(
-				"instance %s under %s was not registered by ECS or sluice; it gets a part of the requests",
-				id, d.names.Instances.Registry.FullName())
+			d.step.EmitWarning("%s", cloudmap.DescribeUnknown(id, d.names.Instances.Registry.FullName()))
 		}
 	}
 	warnOtherServices(d)
