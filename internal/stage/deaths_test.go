@@ -168,6 +168,30 @@ func TestDeathsBesideTheStagesWithholdSuccess(t *testing.T) {
 	}
 }
 
+// A pipeline may leave its canary. Its tasks, of the revision that serves, run beside those of the primary: no task was
+// replaced, and the success waits for nothing.
+func TestCanaryThatStaysWithholdsNoSuccess(t *testing.T) {
+	for name, stages := range map[string][]string{
+		"canary":     {stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout, stagetest.ShiftBack},
+		"blue/green": {fullCanary, "{name: ECS_TRAFFIC_ROUTING, with: {canary: 100}}", stagetest.PrimaryRollout, stagetest.ShiftBack},
+		"no routing": {stagetest.CanaryRollout, stagetest.PrimaryRollout},
+	} {
+		for bake, most := range map[string]time.Duration{"": 5 * time.Minute, "bake: 2m\n": 7 * time.Minute} {
+			t.Run(name+" "+bake, func(t *testing.T) {
+				stagetest.RunPlain(t, func(b *stagetest.Bench) {
+					began := b.Clock.Now()
+					end := b.Deploy(stagetest.AddLines(b.Files("sim/web:v2", stagetest.Pipeline(stages...)), "sluice.yaml", bake))
+					if took := b.Clock.Now().Sub(began); end.Outcome != sluice.Succeeded || took > most {
+						t.Errorf("%s after %s: %s\n%s", end.Outcome, took, end.Cause, b.EventLog())
+					}
+				})
+			})
+		}
+	}
+}
+
+const fullCanary = "{name: ECS_CANARY_ROLLOUT, with: {scale: 100}}"
+
 // Without an automatic rollback the outcome says what callers get: the former version if ECS has restored it, and the new
 // one if nobody did.
 func TestOutcomeWithoutAutomaticRollback(t *testing.T) {

@@ -255,23 +255,31 @@ func (r *ServiceFollower) findConclusion(o Observation) *conclusion {
 
 // allTasksRun reports whether every desired task of the followed revision runs.
 func (b *binding) allTasksRun(s *Service) bool {
-	running, pending, _ := b.taskNumbers(s)
-	return running >= b.wantedTasks(s) && pending == 0
+	running, pending, wanted := b.servingNumbers(s)
+	return running >= wanted && pending == 0
 }
 
 // hasSurplus reports whether more tasks of the followed revision run than are wanted. ECS starts the replacement of an
 // unhealthy task before it stops that one.
 func (b *binding) hasSurplus(s *Service) bool {
-	running, _, _ := b.taskNumbers(s)
-	return running > b.wantedTasks(s)
+	running, _, wanted := b.servingNumbers(s)
+	return running > wanted
 }
 
-// wantedTasks returns how many tasks a success needs: those of the service, or of the PRIMARY task set at its scale.
+// wantedTasks returns how many tasks a success needs.
 func (b *binding) wantedTasks(s *Service) int {
+	_, _, wanted := b.servingNumbers(s)
+	return wanted
+}
+
+// servingNumbers returns the counts of the tasks that a success needs: those of the service, or of the PRIMARY task set at
+// its scale. A canary of the same revision may stay beside that one.
+func (b *binding) servingNumbers(s *Service) (running, pending, wanted int) {
 	if p := s.primarySet(); b.external && p != nil && p.Revision == b.revision {
-		return p.Desired
+		return p.Running, p.Pending, p.Desired
 	}
-	return s.Desired
+	running, pending, _ = b.taskNumbers(s)
+	return running, pending, s.Desired
 }
 
 // outcomeNow returns the outcome that AWS's responses show.

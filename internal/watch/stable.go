@@ -23,7 +23,7 @@ func (w *Watch) AwaitStable(ctx context.Context, t Target, tell func(Update)) (U
 func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (end Update, doubtful bool, err error) {
 	if s := t.First.State; s.IsActive() && s.Serving() == t.Revision {
 		t.Deaths, err = t.serviceClient(w).StoppedOfRevision(ctx, t.Revision)
-		if err != nil || len(t.Deaths) == 0 && s.Running+s.Pending <= s.Desired { // a replacement starts before the task stops
+		if err != nil || len(t.Deaths) == 0 && !isReplacing(s) {
 			return Update{}, false, err
 		}
 		if len(t.Deaths) > 0 {
@@ -32,6 +32,15 @@ func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (e
 	}
 	end, err = w.AwaitStable(ctx, t, tell)
 	return end, true, err
+}
+
+// isReplacing reports whether more tasks run or start than are desired: a replacement starts before the task stops. A
+// canary that stays beside the PRIMARY task set is none.
+func isReplacing(s *ecs.ServiceState) bool {
+	if p := s.Primary(); p != nil {
+		return p.Running+p.Pending > p.Desired
+	}
+	return s.Running+s.Pending > s.Desired
 }
 
 // confirmStable replaces a success by what happened to its tasks while callers were waited for. limit is the hard limit;
