@@ -78,7 +78,7 @@ func (c *EndChecks) checkState(fresh bool) {
 		c.checkSingleSet(s, want)
 		c.checkCanaryDeleted(tx)
 		c.rules.checkRules(tx, fresh)
-		c.checkTargets(tx, s)
+		c.checkTargets(tx, s, fresh)
 		c.records.checkRegistered(tx, s)
 		most := 2
 		if c.seconds.Exist() && c.env.Case.HasFault("stale") { // it may register its own before a read shows the claim
@@ -99,7 +99,7 @@ func (c *EndChecks) checkState(fresh bool) {
 
 // checkSingleSet checks that there is one task set, of the version that must serve.
 func (c *EndChecks) checkSingleSet(s *world.Service, want string) {
-	if n := len(s.TaskSets) - c.seconds.countSets(s) - countOtherToolSets(s); n != 1 {
+	if n := len(s.TaskSets) - c.seconds.countSets(s) - countOtherToolSets(s) - c.countKept(s, want); n != 1 {
 		c.report.AddViolation("P2", "%d task sets remain, not one", n)
 	}
 	p := s.Primary()
@@ -126,6 +126,21 @@ func (c *EndChecks) checkSingleSet(s *world.Service, want string) {
 	if p.Scale != 100 && s.Controller == "EXTERNAL" && !keepsScale {
 		c.report.AddViolation("P3", "the scale of the serving task set is %g%%", p.Scale)
 	}
+}
+
+// countKept returns how many task sets beside the PRIMARY stay after a success: a canary that no stage deletes.
+func (c *EndChecks) countKept(s *world.Service, want string) (n int) {
+	for _, ts := range s.TaskSets {
+		if want == "new" && c.isKept(s, ts) {
+			n++
+		}
+	}
+	return n
+}
+
+// isKept reports whether a task set is a canary of this deployment that no stage deletes.
+func (c *EndChecks) isKept(s *world.Service, ts *world.TaskSet) bool {
+	return c.env.Case.LeavesCanary() && ts != s.Primary() && c.sets.isOwnSet(ts.ID) && versionOf(ts) == "new"
 }
 
 // stateText returns the state of the service in a line: task sets, weights, tags.

@@ -11,7 +11,7 @@ import (
 )
 
 // checkTargets checks that the two groups contain only targets of the tasks that serve.
-func (c *EndChecks) checkTargets(tx *world.Tx, s *world.Service) {
+func (c *EndChecks) checkTargets(tx *world.Tx, s *world.Service, fresh bool) {
 	for _, g := range []shape.Group{c.env.Case.World.Primary, c.env.Case.World.Canary} {
 		group, ok := tx.TargetGroups.Get(g.ARN)
 		if !ok {
@@ -22,7 +22,7 @@ func (c *EndChecks) checkTargets(tx *world.Tx, s *world.Service) {
 				plan.IDPrefix+"second") {
 				continue
 			}
-			if t.Task == nil || t.Task.Set == nil || t.Task.Set != s.Primary() {
+			if t.Task == nil || t.Task.Set == nil || t.Task.Set != s.Primary() && !(fresh && c.isKept(s, t.Task.Set)) {
 				c.report.AddViolation("P3", "target %s of %s is still registered (%s)", t.ID, group.Name, t.State)
 			}
 		}

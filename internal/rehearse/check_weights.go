@@ -151,7 +151,7 @@ func (c *ruleChecks) checkRules(tx *world.Tx, fresh bool) {
 		// the two groups alternate; another check covers that all tasks serve
 		case c.env.Case.World.AlternatesGroups() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}):
 		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) &&
-			len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
+			(len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups) || c.env.Case.LeavesCanary()):
 		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) &&
 			stickySeconds(was) == stickySeconds(r.Actions):
 		default:

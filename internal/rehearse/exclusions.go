@@ -127,6 +127,11 @@ func (c Case) HasCanaryService() bool {
 	return c.World.Controller == "ECS" && (c.World.HostingServices || len(c.Pipeline) > 0)
 }
 
+// LeavesCanary reports whether no stage deletes the canary of the pipeline: it stays after a success.
+func (c Case) LeavesCanary() bool {
+	return len(c.Pipeline) > 0 && !slices.Contains(c.Pipeline, "ECS_CANARY_CLEAN")
+}
+
 // IsJob reports whether the application has no service.
 func (c Case) IsJob() bool { return c.Job.Count > 0 }
 

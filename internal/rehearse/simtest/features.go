@@ -196,8 +196,20 @@ func pipelineFeatures() []feature {
 	return []feature{
 		{"a canary that serves at once", 20, usesCloudMap, (*random).removeRouting},
 		{"tasks that start fast", 12, hasService, (*random).setFastStarts},
+		{"a canary that stays", 15, func(c rehearse.Case) bool {
+			return c.World.Controller == "EXTERNAL" && shiftsWeights(c) && endsWithClean(c) && hasOnlyCommands(c)
+		}, keepCanary},
 	}
 }
+
+// endsWithClean reports whether the last stage deletes the canary, and the stage before gives the primary all requests.
+func endsWithClean(c rehearse.Case) bool {
+	n := len(c.Pipeline)
+	return n > 1 && c.Pipeline[n-1] == "ECS_CANARY_CLEAN" && c.Pipeline[n-2] == "ECS_TRAFFIC_ROUTING primary=100"
+}
+
+// keepCanary takes that stage away.
+func keepCanary(_ *random, c *rehearse.Case) { c.Pipeline = c.Pipeline[:len(c.Pipeline)-1] }
 
 // setFastStarts makes tasks start within a poll, as those of an image that their container instance has already.
 func (d *random) setFastStarts(c *rehearse.Case) {
