@@ -22,18 +22,24 @@ import (
 // API Reference).
 const RecordBatch = 20
 
-// Records reads service deployments. It caches the task definition of each service revision,
-// because revisions do not change. It is safe for concurrent use. [NewRecords] creates it.
+// Records reads service deployments. It caches the task definition and the target groups of each service
+// revision, because revisions do not change. It is safe for concurrent use. [NewRecords] creates it.
 type Records struct {
 	api *awsecs.Client
 
-	mu            sync.Mutex
-	revisionNames map[string]string // service revision's ARN -> family:revision
+	mu        sync.Mutex
+	revisions map[string]serviceRevision // by ARN
+}
+
+// serviceRevision is what is read of a service revision.
+type serviceRevision struct {
+	name   string   // family:revision
+	groups []string // ARNs of the target groups in which its tasks are
 }
 
 // NewRecords returns Records with an empty cache.
 func NewRecords(api *awsecs.Client) *Records {
-	return &Records{api: api, revisionNames: map[string]string{}}
+	return &Records{api: api, revisions: map[string]serviceRevision{}}
 }
 
 // Read reads service deployments by ARN. The result omits deployments that AWS does not know. A
@@ -83,14 +89,22 @@ func (r *Records) storeRevisions(all []ecstypes.ServiceRevision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rev := range all {
-		r.revisionNames[aws.ToString(rev.ServiceRevisionArn)] = sluice.RevisionOf(aws.ToString(rev.TaskDefinition))
+		now := serviceRevision{name: sluice.RevisionOf(aws.ToString(rev.TaskDefinition))}
+		if c := rev.ResolvedConfiguration; c != nil {
+			for _, lb := range c.LoadBalancers {
+				now.groups = append(now.groups, aws.ToString(lb.TargetGroupArn))
+			}
+		}
+		r.revisions[aws.ToString(rev.ServiceRevisionArn)] = now
 	}
 }
 
-func (r *Records) revisionName(arn string) string {
+func (r *Records) revisionName(arn string) string { return r.revision(arn).name }
+
+func (r *Records) revision(arn string) serviceRevision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.revisionNames[arn]
+	return r.revisions[arn]
 }
 
 func revisionsOf(d ecstypes.ServiceDeployment) []string {
@@ -113,7 +127,8 @@ func (r *Records) newRecord(d ecstypes.ServiceDeployment) verdict.Record {
 		Stage: string(d.LifecycleStage), CreatedAt: aws.ToTime(d.CreatedAt),
 	}
 	if t := d.TargetServiceRevision; t != nil {
-		v.Revision, v.Weight = r.revisionName(aws.ToString(t.Arn)), aws.ToFloat64(t.RequestedProductionTrafficWeight)
+		v.Weight = aws.ToFloat64(t.RequestedProductionTrafficWeight)
+		v.Revision, v.Groups = r.revision(aws.ToString(t.Arn)).name, r.revision(aws.ToString(t.Arn)).groups
 	}
 	for _, s := range d.SourceServiceRevisions {
 		v.From = r.revisionName(aws.ToString(s.Arn))

@@ -283,6 +283,9 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	if end := r.judgeUnusedGroup(o); end != nil {
 		return end
 	}
+	if end := r.judgeRegistered(); end != nil {
+		return end
+	}
 	if r.limit.isNear(o.At.Sub(r.began)) && !(r.limit.follows && r.hold.time > 0) {
 		return &conclusion{outcome: sluice.TimedOut, why: r.limit.text()}
 	}

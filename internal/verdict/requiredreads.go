@@ -72,6 +72,8 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 	if len(s.Groups) > 0 && (n.StoppedTasks && sawUnhealthyTarget(r.last, s) || r.isOverdue(s, now) ||
 		r.reads.checksTargets && r.followed.allTasksRun(s) || r.isNearEnd(now) || r.needsGroup(s, now)) {
 		n.Targets = s.Groups
+	} else if r.needsRegistered(s, now) || r.isNearEnd(now) {
+		n.Targets = r.servingGroups(s)
 	}
 	if r.needsDrain(s) || r.isNearEnd(now) && !r.pace.drainRead {
 		n.Drain = s.Groups

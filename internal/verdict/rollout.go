@@ -77,11 +77,12 @@ type ServiceFollower struct {
 	failures diagnosis.Failures
 	earlier  diagnosis.Failures // deaths of tasks of another variant
 	breakerCount
-	stability Stability
-	pace      polling
-	reads     readState
-	hold      hold // what withholds a success
-	limit     timeLimit
+	stability    Stability
+	registration Registration
+	pace         polling
+	reads        readState
+	hold         hold // what withholds a success
+	limit        timeLimit
 
 	ecsBakes   bool // ECS may let the bake time of a rolling update pass
 	shiftsBack bool // ECS may shift requests back to a restored version
@@ -201,6 +202,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	}
 	r.ecsBakes, r.shiftsBack = r.mayBake(o.Service, o.At), r.mayShiftBack(o.Service, o.At)
 	r.limit = r.limit.see(o, o.Service, r.passesTime())
+	r.noteRegistered(o)
 	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) || r.want.isEarlier(t) }), o.Service.Events)

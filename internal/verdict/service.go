@@ -199,12 +199,13 @@ func isRollback(d *Deployment) bool {
 // Record is a service deployment in ECS's history.
 type Record struct {
 	ARN            string
-	Status         string // PENDING … ROLLBACK_FAILED
-	Reason         string // statusReason
-	Stage          string // lifecycleStage
-	Revision       string // family:revision that it deploys; empty if AWS no longer returns the service revision
-	From           string // family:revision that it replaces
-	BackTo         string // family:revision that a rollback returns to
+	Status         string   // PENDING … ROLLBACK_FAILED
+	Reason         string   // statusReason
+	Stage          string   // lifecycleStage
+	Revision       string   // family:revision that it deploys; empty if AWS no longer returns the service revision
+	Groups         []string // ARNs of the target groups in which its tasks are; empty: not known
+	From           string   // family:revision that it replaces
+	BackTo         string   // family:revision that a rollback returns to
 	RollbackReason string
 	Breaker        Counter
 	Alarms         []string // names of the alarms that fired

@@ -61,6 +61,9 @@ func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
 // tasks that still start, not from stopped tasks.
 func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observation) []diagnosis.Cause {
 	all = diagnosis.AddHints(all, diagnosis.ExplainEvents(s.Events, r.followed.created), o.Targets)
+	if c, ok := r.registration.Cause(r.conclusion != nil); ok {
+		all = diagnosis.AddKind(all, c)
+	}
 	timedOut := r.conclusion != nil && !r.followed.rollingBack &&
 		(r.conclusion.outcome == sluice.TimedOut || r.conclusion.outcome == sluice.Stalled)
 	running, pending, desired := r.followed.taskNumbers(s)

@@ -23,6 +23,7 @@ const (
 type Observation struct {
 	At           time.Time           // clock of this process; for [ServiceFollower], when the read was sent
 	Targets      []sluice.Target     // of its target groups; nil without a load balancer, or unread
+	Registered   []GroupCount        // of the target groups whose targets were read
 	NewlyStopped []diagnosis.Stopped // tasks that were returned for the first time
 	StoppedRead  bool                // the stopped tasks were read
 

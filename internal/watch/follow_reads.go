@@ -42,6 +42,9 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 		targets, err := alb.ReadHealth(ctx, f.watch.account.ELB(), group)
 		f.denied.targets = f.denied.targets || f.noteUnreadable(o, "target health", err)
 		o.Targets = append(o.Targets, targets...)
+		if err == nil {
+			o.Registered = append(o.Registered, verdict.CountRegistered(group, targets))
+		}
 	}
 }
 

@@ -2,12 +2,14 @@ package capacity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
@@ -237,6 +239,9 @@ func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) er
 
 func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {
 	why := fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline, v.Detail)
+	if v.Cause.Kind == diagnosis.Deregistered {
+		why = errors.New(v.Detail)
+	}
 	if v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0) {
 		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
 	}

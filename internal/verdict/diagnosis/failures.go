@@ -131,19 +131,19 @@ func (f Failures) Ranked() []Cause {
 func AddHints(all, events []Cause, targets []sluice.Target) []Cause {
 	for _, c := range events {
 		if c.Kind != OtherCause || len(all) == 0 {
-			all = addKind(all, c)
+			all = AddKind(all, c)
 		}
 	}
 	for _, t := range targets {
 		if c, ok := ExplainTarget(t); ok {
-			return addKind(all, c)
+			return AddKind(all, c)
 		}
 	}
 	return all
 }
 
-// addKind adds a cause if the list has none of its kind.
-func addKind(all []Cause, c Cause) []Cause {
+// AddKind adds a cause if the list has none of its kind.
+func AddKind(all []Cause, c Cause) []Cause {
 	if slices.ContainsFunc(all, func(have Cause) bool { return have.Kind == c.Kind }) {
 		return all
 	}

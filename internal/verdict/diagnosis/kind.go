@@ -44,6 +44,7 @@ const (
 	GroupRole       Kind = "service role"
 	GroupRoutes     Kind = "listeners"
 	GroupUnused     Kind = "target group not used"
+	Deregistered    Kind = "targets not registered"
 	Unended         Kind = "ECS has not ended the deployment"
 	Draining        Kind = "former tasks drain"
 	StoppedByOther  Kind = "stopped by ECS or a person"

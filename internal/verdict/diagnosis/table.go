@@ -50,6 +50,9 @@ var table = []row{
 	{kind: GroupUnused,
 		advice: "add the target group to the forward action of the rule that callers use: its rule or listener was " +
 			"deleted, or forwards elsewhere"},
+	{kind: Deregistered,
+		advice: "find what deregistered the targets, then run sluice deploy or sluice refresh: ECS registers only tasks that it " +
+			"starts"},
 	{kind: SlowStart,
 		advice: "raise the timeout and healthCheckGracePeriodSeconds, or make the program start faster"},
 	{kind: Superseding, advice: "wait for the newer deployment instead"},

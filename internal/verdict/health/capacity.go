@@ -28,6 +28,7 @@ type Capacity struct {
 	confirmed     bool   // the last two polls were complete, with the same targets
 	wasComplete   bool   // the last poll was complete
 	healthy       string // the healthy targets of the last poll
+	registration  verdict.Registration
 }
 
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
@@ -64,6 +65,7 @@ func (c Capacity) See(o verdict.Observation) (Capacity, verdict.Verdict) {
 		c.progressAt = o.At
 	}
 	c.last = n
+	c = c.noteRegistered(o, n)
 	whole, healthy := c.isComplete(o, n), healthyTargets(o)
 	c.confirmed = whole && c.wasComplete && healthy == c.healthy
 	c.wasComplete, c.healthy = whole, healthy
@@ -72,6 +74,19 @@ func (c Capacity) See(o verdict.Observation) (Capacity, verdict.Verdict) {
 	}
 	return c, c.judgeCapacity(o, n)
 }
+
+// noteRegistered adds a poll to the registration of tasks that all run. A task that failed may be deregistered by ECS.
+func (c Capacity) noteRegistered(o verdict.Observation, n verdict.Counts) Capacity {
+	if o.Set == nil || o.Targets == nil || n.Desired == 0 || n.Running < n.Desired || n.Pending > 0 || c.failures.Count() > 0 {
+		c.registration = verdict.Registration{}
+		return c
+	}
+	c.registration = c.registration.See(o.At, n.Desired, verdict.CountRegistered(o.Set.TargetGroup, ownTargets(o)))
+	return c
+}
+
+// isLost reports whether no task will be healthy: none is registered. A rollback waits on, as there is no other version.
+func (c Capacity) isLost() bool { return c.registration.IsLost() && c.failAfter != diagnosis.NoLimit }
 
 // healthyTargets names the healthy targets of the set's own tasks, in order.
 func healthyTargets(o verdict.Observation) string {
@@ -168,7 +183,7 @@ func (c Capacity) judgeCapacity(o verdict.Observation, n verdict.Counts) verdict
 		v.State = verdict.Healthy
 	case c.isComplete(o, n):
 		v.NextPoll = confirmInterval
-	case o.At.Sub(c.progressAt) >= c.deadline:
+	case o.At.Sub(c.progressAt) >= c.deadline || c.isLost():
 		v.State = verdict.Stalling
 	}
 	return c.explainFailures(v, o)
@@ -183,6 +198,9 @@ func (c Capacity) explainFailures(v verdict.Verdict, o verdict.Observation) verd
 			targets = ownTargets(o)
 		}
 		v.Causes = diagnosis.AddHints(v.Causes, diagnosis.ExplainEvents(o.Events, o.Set.CreatedAt), targets)
+	}
+	if lost, ok := c.registration.Cause(v.State != verdict.Progressing); ok {
+		v.Causes = diagnosis.AddKind(v.Causes, lost)
 	}
 	if slow, ok := diagnosis.ExplainSlowStart(v.Counts.Running, v.Counts.Pending, v.Counts.Desired); ok &&
 		v.State == verdict.Stalling && len(v.Causes) == 0 {
