@@ -208,8 +208,10 @@ func endsWithClean(c rehearse.Case) bool {
 	return n > 1 && c.Pipeline[n-1] == "ECS_CANARY_CLEAN" && c.Pipeline[n-2] == "ECS_TRAFFIC_ROUTING primary=100"
 }
 
-// keepCanary takes that stage away.
-func keepCanary(_ *random, c *rehearse.Case) { c.Pipeline = c.Pipeline[:len(c.Pipeline)-1] }
+// keepCanary takes that stage away. A kept old primary would serve on without it.
+func keepCanary(_ *random, c *rehearse.Case) {
+	c.Pipeline = withoutKeepOld(c.Pipeline[:len(c.Pipeline)-1])
+}
 
 // setFastStarts makes tasks start within a poll, as those of an image that their container instance has already.
 func (d *random) setFastStarts(c *rehearse.Case) {

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // RollBack returns a rolling service to the former revision. If our deployment still runs,
@@ -43,6 +46,9 @@ func RollBack(ctx context.Context, s *step.Step) error {
 		return err
 	}
 	after = was.proofAt(s.Clock.Now())
+	if err := checkRoutes(ctx, s, live); err != nil {
+		return err
+	}
 	if was.isPrimary(live) {
 		running, err := runningDeployment(ctx, s, was)
 		if err != nil {
@@ -58,6 +64,24 @@ func RollBack(ctx context.Context, s *step.Step) error {
 		}
 	}
 	return deployFormer(ctx, s, live, former, after)
+}
+
+// checkRoutes returns an error if ECS itself shifts the requests, all tasks run, and no rule by which callers reached the
+// service leads to it any more. The former version would get no request either: ECS refuses a deployment of it, or never
+// ends it. What cannot be read is no reason against a rollback.
+func checkRoutes(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
+	v := live.ForVerdict()
+	lacksTasks := slices.ContainsFunc(v.Deployments,
+		func(d verdict.Deployment) bool { return d.Status == "PRIMARY" && d.Running < d.Desired })
+	if !v.IsNative() || lacksTasks || !s.Plan.Callers.ReceivesRequests() {
+		return nil
+	}
+	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, s.Plan.Scope, s.Plan.Callers)
+	if lost := t.LostSince(s.Plan.Callers); err == nil && t.IsUnused() && len(lost) > 0 {
+		return &sluice.Error{Op: "roll back", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
+			Err: errors.New("no version can get requests: " + view.Texts(lost)), Next: lost[0].Next()}
+	}
+	return nil
 }
 
 // followFormer follows the version that served before and that this deployment has not changed.
