@@ -16,6 +16,7 @@ type Needs struct {
 	Targets      []string // ARNs of target groups whose health to read
 	Pace         bool     // how long the parts of a deployment take
 	Checks       bool     // how long the health checks take to notice a failure
+	Check        string   // ARN of a target group whose health check to read
 	Drain        []string // ARNs of target groups whose deregistration delay to read
 	History      string   // family:revision whose newest service deployment to find and read
 }
@@ -26,7 +27,7 @@ func (r ServiceFollower) NeededLogs() []diagnosis.Stopped { return r.failures.Ne
 
 // Any reports whether anything has to be read.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets)+len(n.Drain) > 0 || n.StoppedTasks || n.Pace || n.Checks || n.History != ""
+	return len(n.Records)+len(n.Targets)+len(n.Drain)+len(n.Check) > 0 || n.StoppedTasks || n.Pace || n.Checks || n.History != ""
 }
 
 // readState stores what was read, and when to read again.
@@ -77,6 +78,10 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 	}
 	if r.needsDrain(s) || r.isNearEnd(now) && !r.pace.drainRead {
 		n.Drain = s.Groups
+	}
+	fails := r.failures.Count() > 0 && r.failures.Leading().FailsCheck() && r.check == (diagnosis.Check{})
+	if groups := r.servingGroups(s); (fails || r.isNearEnd(now)) && len(groups) > 0 {
+		n.Check = groups[0]
 	}
 	n.Pace = r.limit.needsPace(now.Sub(r.began))
 	n.Checks = r.stability.needsChecks()

@@ -78,6 +78,7 @@ type ServiceFollower struct {
 	earlier  diagnosis.Failures // deaths of tasks of another variant
 	breakerCount
 	stability    Stability
+	check        diagnosis.Check // of its target group; the zero value: not read
 	registration Registration
 	pace         polling
 	reads        readState
@@ -203,6 +204,9 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	r.ecsBakes, r.shiftsBack = r.mayBake(o.Service, o.At), r.mayShiftBack(o.Service, o.At)
 	r.limit = r.limit.see(o, o.Service, r.passesTime())
 	r.noteRegistered(o)
+	if o.Check != (diagnosis.Check{}) {
+		r.check = o.Check
+	}
 	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) || r.want.isEarlier(t) }), o.Service.Events)

@@ -49,6 +49,9 @@ func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
 	if s != nil && r.followed.bound {
 		all = r.addHints(all, s, o)
 	}
+	for i := range all {
+		all[i] = all[i].WithCheck(r.check)
+	}
 	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
 		all = append(all, diagnosis.Cause{Kind: diagnosis.BreakerFired,
 			Text: firstNonEmpty(r.lastRecord.Reason, r.followed.rollbackReason,
@@ -316,7 +319,7 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 	case r.conclusion.next != "":
 		return r.conclusion.next
 	case r.conclusion.thenDo != "":
-		return r.failures.Leading().NextStep(r.conclusion.thenDo)
+		return r.failures.Leading().WithCheck(r.check).NextStep(r.conclusion.thenDo)
 	case v.Cause.Kind != "":
 		return v.Cause.Advice()
 	case len(r.lastRecord.AwaitedHooks()) > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled):

@@ -44,8 +44,9 @@ type Observation struct {
 	DrainRead  bool          // the deregistration delay was read, or cannot be read
 	DrainDelay time.Duration // of the target group with the shortest one
 
-	Pace   Pace         // how long the parts of a deployment take
-	Checks HealthChecks // how long they take to notice a failure
+	Check  diagnosis.Check // of its target group, read when the wait is about to end
+	Pace   Pace            // how long the parts of a deployment take
+	Checks HealthChecks    // how long they take to notice a failure
 
 	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
 }

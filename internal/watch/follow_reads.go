@@ -29,6 +29,12 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 		o.DrainRead = true
 		o.DrainDelay, _ = alb.ShortestDrain(ctx, f.watch.account.ELB(), n.Drain) // unread: polls stay frequent
 	}
+	if n.Check != "" {
+		places, _ := alb.FindGroups(ctx, f.watch.account.ELB(), n.Check) // unread: the cause does not name it
+		for _, p := range places {
+			o.Check = diagnosis.CheckOf(p.Settings)
+		}
+	}
 	if n.Pace {
 		o.Pace = f.readPace(ctx, o.Service)
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
@@ -104,9 +106,9 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 		case verdict.Healthy:
 			return nil
 		case verdict.Failing:
-			return errMemberUnhealthy(s, w, now)
+			return errMemberUnhealthy(s, w, explainCheck(ctx, s, w, now))
 		case verdict.Stalling:
-			return errMemberStalled(s, w, now)
+			return errMemberStalled(s, w, explainCheck(ctx, s, w, now))
 		}
 		if r.WhileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
 			if err := r.WhileMissing(ctx, o); err != nil {
@@ -235,6 +237,22 @@ func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) er
 			v.Cause.Text, v.Cause.Task),
 		Next: step.RemoveRollback(s, v.Next),
 	}
+}
+
+// explainCheck adds the health check that the targets of a member fail. If it cannot be read, it adds nothing.
+func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
+	if !v.Cause.FailsCheck() || w.TargetGroup == "" {
+		return v
+	}
+	places, err := alb.FindGroups(ctx, s.Account.ELB(), w.TargetGroup)
+	if err != nil || len(places) == 0 {
+		return v
+	}
+	was := v.Cause
+	v.Cause = was.WithCheck(diagnosis.CheckOf(places[0].Settings))
+	v.Detail += strings.TrimPrefix(v.Cause.Text, was.Text)
+	v.Next = strings.Replace(v.Next, was.Advice(), v.Cause.Advice(), 1)
+	return v
 }
 
 func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {

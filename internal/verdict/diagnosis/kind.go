@@ -18,6 +18,7 @@ const (
 	ContainerHealth Kind = "container health check"
 	BalancerHealth  Kind = "load balancer health check"
 	WrongPort       Kind = "wrong port"
+	CheckPort       Kind = "health check on another port"
 	NoCapacity      Kind = "no capacity"
 	SecretUnread    Kind = "secret not readable"
 	RoleRefused     Kind = "role not assumable"

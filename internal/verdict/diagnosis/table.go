@@ -47,6 +47,9 @@ var table = []row{
 	{kind: WrongPort, healthCheck: true,
 		advice: "make the program listen on the service's containerPort on all addresses, or set " +
 			"containerPort to the port on which it listens"},
+	{kind: CheckPort, healthCheck: true,
+		advice: "make the program answer on the health check's port, or set the target group's health check port to " +
+			"traffic-port"},
 	{kind: GroupUnused,
 		advice: "add the target group to the forward action of the rule that callers use: its rule or listener was " +
 			"deleted, or forwards elsewhere"},
