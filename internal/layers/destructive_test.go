@@ -32,6 +32,8 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the service exists with controller ECS, and its files request EXTERNAL", "TestAdvisedSwitchOfTheControllerWorks"},
 	"correct its ARN. Or create it and set the new ARN: … && aws elbv2 modify-target-group-attributes": {
 		"no target group has the name: the command creates it first", "TestAdvisedTargetGroupIsLikeThePrimary"},
+	"check the port of the targets: aws elbv2 modify-target-group": {
+		"the target group exists, and no container has the port of its health checks", "TestAdvisedHealthCheckPortWorks"},
 	"continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt": {
 		"the service has leftovers of sluice, and neither a claim nor the journal names their deployment", "adopt.txtar"},
 	"wait for it to end, or resume it with its journal. To end it, run sluice deploy --take-over": {
