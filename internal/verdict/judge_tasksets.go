@@ -52,7 +52,7 @@ func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	}
 	ours := p != nil && p.Revision == r.followed.revision
 	switch {
-	case ours && isSteady(p) && (r.want.Serving || !r.followed.hasLeftover(s, p)):
+	case ours && isSteady(p) && (r.want.Serving || !r.awaitsDeletion(s, p, now)):
 		return &conclusion{outcome: sluice.Succeeded}
 	case ours || p == nil:
 		return nil
@@ -94,12 +94,21 @@ func isSteady(ts *sluice.TaskSet) bool {
 	return ts.Steady && ts.Pending == 0 && ts.Desired > 0 && ts.Running >= ts.Desired
 }
 
-// hasLeftover reports whether a set of this change is still to be deleted: an older set, or a
-// canary of the same revision.
-func (b *binding) hasLeftover(s *Service, p *sluice.TaskSet) bool {
-	return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
-		return ts.Status == "ACTIVE" && ts.ID != p.ID && !ts.CreatedAt.After(b.created)
-	})
+// canaryStaysAfter is how long a canary of the version that serves must stay until a pipeline seems to keep it. The stage
+// that deletes it follows within seconds.
+const canaryStaysAfter = time.Minute
+
+// awaitsDeletion reports whether a set of this change is still to be deleted: an older set, or a canary of the same
+// revision. Without a deployment of sluice such a canary may stay.
+func (r *ServiceFollower) awaitsDeletion(s *Service, p *sluice.TaskSet, now time.Time) bool {
+	older, canary := false, false
+	for _, ts := range s.TaskSets {
+		if ts.Status == "ACTIVE" && ts.ID != p.ID && !ts.CreatedAt.After(r.followed.created) {
+			older, canary = older || ts.Revision != p.Revision, canary || ts.Revision == p.Revision
+		}
+	}
+	stays := trackSince(&r.since.canaryAlone, canary && !older && s.ClaimedBy == "", now) >= canaryStaysAfter
+	return older || canary && !stays
 }
 
 // newerSetRevision returns the revision of a task set that is newer than all sets of the followed

@@ -101,7 +101,7 @@ type ServiceFollower struct {
 // now.
 type conditions struct {
 	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused, ecsBakes,
-	shiftsBack, old time.Time
+	shiftsBack, old, canaryAlone time.Time
 }
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is
