@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/sluice-ecs/sluice/awssim/iam"
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // principalFile is a user or a role of IAM with its permissions.
@@ -14,6 +15,12 @@ type principalFile struct {
 	Boundary string   `yaml:"boundary"` // the permissions boundary, a policy document in JSON
 	// Trusts are the services that may assume a role, such as ecs-tasks.amazonaws.com.
 	Trusts []string `yaml:"trusts"`
+}
+
+// roleFile is a role of the world's account without policies.
+type roleFile struct {
+	Name   string   `yaml:"name"`   // with its path
+	Trusts []string `yaml:"trusts"` // the services that may assume it
 }
 
 var principalForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:(user|role)/[\w+=,.@/-]+$`)
@@ -42,5 +49,24 @@ func (f *worldFile) checkPrincipals() error {
 		}
 		f.principals = append(f.principals, out)
 	}
+	return f.checkRoles()
+}
+
+// checkRoles checks the names of the roles.
+func (f *worldFile) checkRoles() error {
+	for i, p := range f.rolesOf(world.Key{Account: "123456789012", Region: "us-east-1"}) {
+		if !principalForm.MatchString(p.ARN) {
+			return invalidAt(fmt.Sprintf("roles[%d].name", i), "%q is not the name of a role", f.Roles[i].Name)
+		}
+	}
 	return nil
+}
+
+// rolesOf returns the roles in the account.
+func (f *worldFile) rolesOf(at world.Key) (all []iam.Principal) {
+	for _, r := range f.Roles {
+		all = append(all, iam.Principal{ARN: fmt.Sprintf("arn:%s:iam::%s:role/%s", at.Partition(), at.Account, r.Name),
+			Trusts: r.Trusts})
+	}
+	return all
 }

@@ -46,6 +46,7 @@ const leadTime = 10 * time.Minute
 //	    groups: [{name: pay, service: pay, targetGroups: [pay-a, pay-b], listener: "web:80", testListener: "web:8080"}]
 //	scalableTargets: [{service: pay, min: 2, max: 8, suspended: [in], policy: {name: cpu, target: 50}}]
 //	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: a policy document; SimulatePrincipalPolicy evaluates them; trusts: [ecs-tasks.amazonaws.com]
+//	roles: [{name: ecsTaskExecutionRole, trusts: [ecs-tasks.amazonaws.com]}]  # principals of the world's account, without policies
 //	secrets: [{name: shop/db, value: '{"password": "…"}'}]     # arn: pins the ARN
 //	parameters: [{name: /shop/level, value: info}]             # type: SecureString
 //	repositories: [{name: web, images: [{tag: v1, platforms: [linux/amd64, linux/arm64]}, {tag: latest, moved: true}]}]  # moved: after the tasks started

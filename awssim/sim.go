@@ -147,9 +147,10 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Scheduler())
 	e.codeDeploy = codedeploy.New(e.world, codedeployer.New(e.world, e.ecs))
 	e.scaling = applicationautoscaling.New(e.world, autoscaler.New(e.world, e.ecs))
+	principals := append(f.principals, f.rolesOf(world.Key{Account: e.account, Region: e.region})...)
 	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),
 		e.scaling.API(), e.discovery.API(), cloudwatch.NewAPI(e.world), cloudwatchlogs.NewAPI(e.world),
-		e.codeDeploy.API(), iam.NewAPI(f.principals), secretsmanager.NewAPI(e.world), ssm.NewAPI(e.world),
+		e.codeDeploy.API(), iam.NewAPI(principals), secretsmanager.NewAPI(e.world), ssm.NewAPI(e.world),
 		ecr.NewAPI(e.world), lambda.NewAPI(e.world), s3.NewAPI(e.world), cloudformation.NewAPI(e.world)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.SetFaulter(faultInjector{e})

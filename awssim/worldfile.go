@@ -42,6 +42,7 @@ type worldFile struct {
 	Applications  []applicationFile         `yaml:"applications"`
 	Scalable      []scalableFile            `yaml:"scalableTargets"`
 	Principals    []principalFile           `yaml:"principals"`
+	Roles         []roleFile                `yaml:"roles"`
 	Secrets       []secretFile              `yaml:"secrets"`
 	Parameters    []parameterFile           `yaml:"parameters"`
 	Repositories  []repositoryFile          `yaml:"repositories"`

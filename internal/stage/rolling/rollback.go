@@ -76,7 +76,7 @@ func checkRoutes(ctx context.Context, s *step.Step, live *ecs.ServiceState) erro
 	if !v.IsNative() || lacksTasks || !s.Plan.Callers.ReceivesRequests() {
 		return nil
 	}
-	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, s.Plan.Scope, s.Plan.Callers)
+	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, s.Plan.Scope.With(live.TrafficScope()), s.Plan.Callers)
 	if lost := t.LostSince(s.Plan.Callers); err == nil && t.IsUnused() && len(lost) > 0 {
 		return &sluice.Error{Op: "roll back", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
 			Err: errors.New("no version can get requests: " + view.Texts(lost)), Next: lost[0].Next()}
