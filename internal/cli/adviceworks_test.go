@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"testing/fstest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -124,6 +125,7 @@ func TestAdvisedHealthCheckPortWorks(t *testing.T) {
 					if err != nil {
 						b.Error(err)
 					}
+					_ = b.clock.Sleep(context.Background(), time.Minute) // until the targets fail their checks
 					b.sluice(command, "/app")
 					if !strings.Contains(b.out.String(), "target group "+group+": "+why) {
 						t.Errorf("%s printed this, want %q:\n%s", command, why, &b.out)

@@ -163,7 +163,7 @@ func TestStartsAtOnce(t *testing.T) {
 	if *timed && best > 200*time.Millisecond {
 		t.Errorf("it took %s", best)
 	}
-	if size := got(os.Stat(binary))(t).Size(); size > 40_000_000 {
+	if size := got(os.Stat(binary))(t).Size(); size > 45_000_000 {
 		t.Errorf("the plugin has %d bytes", size)
 	}
 }

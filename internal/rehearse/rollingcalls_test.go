@@ -268,10 +268,10 @@ var failingCalls = []struct {
 	most           int
 }{
 	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 36},
-	{"rolling", "sim/web:v2-never-healthy", false, 41},
+	{"rolling", "sim/web:v2-never-healthy", false, 42},
 	{"rolling", "sim/web:v2-noboot", false, 32},
 	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 46},
-	{"rolling", "sim/web:v2-never-healthy", true, 51},
+	{"rolling", "sim/web:v2-never-healthy", true, 52},
 	{"rolling", "sim/web:v2-noboot", true, 41},
 	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 113},
 	{"canary", "sim/web:v2-noboot", false, 103},

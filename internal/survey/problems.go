@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/verify"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // surveyProblems checks the resources that the deployment changes, before its first write. If the files change nothing,
@@ -30,11 +32,23 @@ func surveyProblems(ctx context.Context, a *account.Account, app *appfile.Applic
 		d.Tasks = live.Service.DesiredCount
 	}
 	found, err := verify.BeforeDeployment(ctx, app, readsOfPlan(a, live), d)
+	addProblems(live, found)
+	return err
+}
+
+// surveyHealthPorts checks the port of the health checks, if no target of a group passes them.
+func surveyHealthPorts(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) {
+	if slices.ContainsFunc(live.Callers.Groups, view.Group.FailsChecks) {
+		addProblems(live, verify.HealthPorts(ctx, app, readsOfPlan(a, live)))
+	}
+}
+
+// addProblems adds what a check found.
+func addProblems(live *plan.AWSState, found []verify.Finding) {
 	for _, f := range found {
 		live.Problems = append(live.Problems, plan.Problem{Resource: f.Subject, Text: f.Detail, Next: f.Next,
 			Place: f.Place, Level: levelOf(f), IsOfPipeline: f.IsOfPipeline})
 	}
-	return err
 }
 
 // readsOfPlan returns the reads of the checks before a deployment. They are of one Region, and the service was read.

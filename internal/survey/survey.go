@@ -65,6 +65,7 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	if err := surveyCallers(ctx, a, c, app, groups, rules, &live); err != nil {
 		return live, err
 	}
+	surveyHealthPorts(ctx, a, app, &live)
 	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
 }
 

@@ -32,7 +32,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 	checks := []func(context.Context){c.checkTags}
 	if d.Deploys {
 		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentConfig,
-			c.checkHostPorts, c.checkHealthPorts, c.requireNetwork, c.checkDoubts, c.checkLogRegions)
+			c.checkHostPorts, c.requireNetwork, c.checkDoubts, c.checkLogRegions)
 	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups, c.checkListenerRules)
@@ -50,6 +50,14 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 		}
 	}
 	return slices.DeleteFunc(c.all, func(f Finding) bool { return f.Status == OK && !f.IsUnread }), nil
+}
+
+// HealthPorts checks to which port the health checks of the target groups go. It is for a deployment of a service that has
+// no healthy target: others need no read for it.
+func HealthPorts(ctx context.Context, app *appfile.Application, from AWS) []Finding {
+	c := newChecker(app, from)
+	c.checkHealthPorts(ctx)
+	return c.all
 }
 
 // readCluster reads the cluster once.

@@ -78,6 +78,9 @@ type Group struct {
 	Draining int `json:"draining,omitempty"`
 }
 
+// FailsChecks reports whether the group has targets, and none passes its health checks.
+func (g Group) FailsChecks() bool { return g.Read && g.Targets > 0 && g.Healthy == 0 }
+
 // Route is a production rule, or the default action of a listener.
 type Route struct {
 	sluice.Rule

@@ -37,7 +37,7 @@ func (s *shifter) middleware(stack *middleware.Stack) error {
 			if u, ok := in.Parameters.(*awsecs.UpdateServiceInput); ok {
 				s.asked = append(s.asked, *u)
 				plain := *u
-				plain.DeploymentConfiguration = nil
+				plain.DeploymentConfiguration, plain.LoadBalancers = nil, nil
 				in.Parameters = &plain
 			}
 			out, meta, err := next.HandleInitialize(ctx, in)
@@ -106,7 +106,7 @@ func TestStrategyOfECSIsAskedForOnceAndFollowedThroughItsHooks(t *testing.T) {
 			stagetest.RunRolling(t, func(b *stagetest.Bench) {
 				s := &shifter{Bench: b, strategy: strategy}
 				s.through()
-				files := b.RollingFiles("sim/web:v2", "deploymentConfiguration: {strategy: "+string(strategy)+"}\n")
+				files := b.NativeFiles("sim/web:v2", "strategy: "+string(strategy))
 				if p := stagetest.Got(b.Plan(files, mode.Options{}))(b); p.Strategy != string(strategy) {
 					t.Errorf("the plan has strategy %q", p.Strategy)
 				}
