@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -144,8 +143,7 @@ func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {
 // which instances of its Cloud Map name others registered: sluice keeps them, and they get requests.
 func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t view.Traffic, problems []view.Problem,
 	unknown []string, err error) {
-	scope := s.Plan.Scope.With(live.TrafficScope())
-	t, err = alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, scope, s.Plan.Callers)
+	t, err = s.ReadTraffic(ctx, live)
 	if err == nil && s.Plan.Registry != nil {
 		t.Name, unknown, err = readName(ctx, s, *s.Plan.Registry, live.Serving())
 	}
@@ -180,11 +178,11 @@ func readName(ctx context.Context, s *step.Step, r plan.Registry, revision strin
 
 // explainCallers adds to the end of a failure what others did to the rules by which callers reached the service. It
 // adds nothing if they are as before, or if they cannot be read.
-func explainCallers(ctx context.Context, s *step.Step, end Ending) Ending {
+func explainCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState, end Ending) Ending {
 	if !s.Plan.Callers.ReceivesRequests() {
 		return end
 	}
-	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, s.Plan.Scope, s.Plan.Callers)
+	t, err := s.ReadTraffic(ctx, live)
 	if err != nil {
 		return end
 	}

@@ -151,7 +151,7 @@ func confirmServiceExists(ctx context.Context, s *step.Step, o sluice.Outcome) E
 		return Ending{Outcome: sluice.Gone, Cause: step.ErrServiceDeleted(s).Error()}
 	}
 	s.Confirmed = live
-	return explainCallers(ctx, s, Ending{Outcome: o})
+	return explainCallers(ctx, s, live, Ending{Outcome: o})
 }
 
 // hasNoAnswer reports whether a call was given up because AWS did not answer.

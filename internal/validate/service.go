@@ -218,10 +218,15 @@ func (c *checker) checkHooks(service *definition.Service) {
 	}
 }
 
+// isARNOf reports whether a value is an ARN whose resource begins with a type.
+func isARNOf(n *definition.Node, kind string) bool {
+	parts := strings.SplitN(n.Text, ":", 6)
+	return parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], kind)
+}
+
 // CheckRuleARN returns the problem of what is neither the ARN of a listener rule nor that of a listener; nil if there is none.
 func CheckRuleARN(src *definition.Source, n *definition.Node) *definition.Problem {
-	parts := strings.SplitN(n.Text, ":", 6)
-	if parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "listener") {
+	if isARNOf(n, "listener") {
 		return nil
 	}
 	p := src.At(n, "listenerRules has no ARN of a listener rule: "+
@@ -233,11 +238,7 @@ func CheckRuleARN(src *definition.Source, n *definition.Node) *definition.Proble
 // CheckGroupARN returns the problem of what is not the ARN of a target group; nil if there is none. AWS refuses it too,
 // without its line.
 func CheckGroupARN(src *definition.Source, n *definition.Node) *definition.Problem {
-	if n == nil || n.Text == "" {
-		return nil
-	}
-	parts := strings.SplitN(n.Text, ":", 6)
-	if parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "targetgroup/") {
+	if n == nil || n.Text == "" || isARNOf(n, "targetgroup/") {
 		return nil
 	}
 	p := src.At(n, "targetGroupArn is not the ARN of a target group: "+

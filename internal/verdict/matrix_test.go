@@ -209,6 +209,11 @@ func TestTaskSets(t *testing.T) {
 	gone.Status = "DRAINING"
 	begun := at{0, sets(old, canary), nil, nil, nil}
 	look := func(sec int, all ...sluice.TaskSet) at { return at{sec, sets(all...), nil, nil, nil} }
+	claimed := func(sec int) at { // a deployment of sluice goes on beside the canary
+		s := sets(again, canary)
+		s.ClaimedBy = "slc-0001"
+		return at{sec, s, nil, nil, nil}
+	}
 	for name, c := range map[string]struct {
 		want    Wanted
 		looks   []at
@@ -225,9 +230,10 @@ func TestTaskSets(t *testing.T) {
 		"its canary is still there": {Wanted{}, []at{begun, look(60, again, canary)}, "", ""},
 		"its canary stays": {Wanted{}, []at{begun, look(60, again, canary), look(119, again, canary),
 			look(120, again, canary)}, sluice.Succeeded, ""},
-		"its canary does not stay yet": {Wanted{}, []at{begun, look(60, again, canary), look(119, again, canary)}, "", ""},
-		"serves already":               {Wanted{Revision: "web:3"}, []at{look(0, promoted)}, sluice.Succeeded, ""},
-		"has not appeared":             {Wanted{Revision: "web:3"}, []at{look(0, old)}, "", ""},
+		"its canary stays while claimed": {Wanted{}, []at{begun, claimed(60), claimed(240)}, "", ""},
+		"its canary does not stay yet":   {Wanted{}, []at{begun, look(60, again, canary), look(119, again, canary)}, "", ""},
+		"serves already":                 {Wanted{Revision: "web:3"}, []at{look(0, promoted)}, sluice.Succeeded, ""},
+		"has not appeared":               {Wanted{Revision: "web:3"}, []at{look(0, old)}, "", ""},
 		"named by its id": {Wanted{Deployment: "ecs-svc/3"}, []at{begun, look(60, promoted)},
 			sluice.Succeeded, ""},
 		"the canary is taken away": {Wanted{}, []at{begun, look(60, old, gone), look(63, old, gone)},

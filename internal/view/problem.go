@@ -240,7 +240,10 @@ func (t Traffic) reached(rule string) bool {
 // isReplaced reports whether another rule of the same port, which did not exist before, sends the same requests to the
 // service.
 func (t Traffic) isReplaced(gone Route, before Traffic) bool {
-	was, _ := before.route(gone.ARN)
+	was, ok := before.route(gone.ARN)
+	if !ok {
+		was = gone
+	}
 	return slices.ContainsFunc(t.Routes, func(r Route) bool {
 		return t.serves(r) && r.Balancer == gone.Balancer && r.Port == was.Port && !before.has(r.ARN) &&
 			(len(was.Conditions) == 0 || matchesAll(r.Conditions, was.Conditions))

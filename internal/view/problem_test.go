@@ -105,6 +105,25 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// The service names a rule that somebody made again: callers reach the service by the new one, whenever that was.
+func TestRuleThatWasMadeAgain(t *testing.T) {
+	const former = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/1/2/3"
+	again := rule("1", to(blue, 1))
+	again.ARN, again.Listener = former[:len(former)-1]+"4", sluice.RuleOfARN(former).Listener
+	again.Balancer = sluice.RuleOfARN(former).Balancer
+	now := traffic(2, 0, Scope{}, again)
+	now.AddDeletedRules(Scope{Rules: []string{former}}, []Route{again}, []string{again.Listener})
+	if got := Texts(now.Problems(Traffic{})); got != "" {
+		t.Errorf("problems %q, want none", got)
+	}
+	again.Port = 81
+	moved := traffic(2, 0, Scope{}, again)
+	moved.AddDeletedRules(Scope{Rules: []string{former}}, []Route{rule("1")}, []string{again.Listener})
+	if got := Texts(moved.Problems(Traffic{})); !strings.Contains(got, "the rule was deleted") {
+		t.Errorf("problems %q, want that the rule was deleted: the other one is of another port", got)
+	}
+}
+
 // A condition covers another one if each request that meets that one meets this one too.
 func TestRuleInFront(t *testing.T) {
 	type conditions = []Condition

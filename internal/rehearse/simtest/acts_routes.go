@@ -21,7 +21,12 @@ func (f *simulation) forwardElsewhere(tx *world.Tx, r *world.Rule) {
 
 // answerFixed replaces the actions of a rule by a fixed response, as for maintenance.
 func answerFixed(tx *world.Tx, r *world.Rule) {
-	tx.SetActions(r, []world.Action{{Type: "fixed-response", Fixed: &world.Fixed{Status: 503, ContentType: "text/plain"}}})
+	tx.SetActions(r, maintenance())
+}
+
+// maintenance returns the actions of a rule that answers by itself.
+func maintenance() []world.Action {
+	return []world.Action{{Type: "fixed-response", Fixed: &world.Fixed{Status: 503, ContentType: "text/plain"}}}
 }
 
 // putInFront adds a rule that answers all requests of a listener by itself, in front of its other rules.
@@ -32,7 +37,7 @@ func putInFront(tx *world.Tx, r *world.Rule) {
 	tx.AddRule(&world.Rule{ARN: strings.Replace(r.Listener.ARN, ":listener/", ":listener-rule/", 1) + "/" +
 		tx.NewHex("rule", 16), Listener: r.Listener, Priority: 1,
 		Conditions: []world.Condition{{Field: "path-pattern", Values: []string{"/*"}}},
-		Actions:    []world.Action{{Type: "fixed-response", Fixed: &world.Fixed{Status: 503, ContentType: "text/plain"}}}})
+		Actions:    maintenance()})
 }
 
 // changePath gives a rule a path that no caller requests.

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -76,7 +75,7 @@ func checkRoutes(ctx context.Context, s *step.Step, live *ecs.ServiceState) erro
 	if !v.IsNative() || lacksTasks || !s.Plan.Callers.ReceivesRequests() {
 		return nil
 	}
-	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, s.Plan.Scope.With(live.TrafficScope()), s.Plan.Callers)
+	t, err := s.ReadTraffic(ctx, live)
 	if lost := t.LostSince(s.Plan.Callers); err == nil && t.IsUnused() && len(lost) > 0 {
 		return &sluice.Error{Op: "roll back", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
 			Err: errors.New("no version can get requests: " + view.Texts(lost)), Next: lost[0].Next()}
