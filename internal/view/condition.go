@@ -26,6 +26,24 @@ func matchesAll(first, others []Condition) bool {
 	return true
 }
 
+// alternatives returns the conditions with one value each, in every combination: a request meets all if it meets one
+// of the alternatives.
+func alternatives(all []Condition) [][]Condition {
+	found := [][]Condition{nil}
+	for _, c := range all {
+		var longer [][]Condition
+		for i := range max(1, len(c.Values)) {
+			one := c
+			one.Values = c.Values[min(i, len(c.Values)):min(i+1, len(c.Values))]
+			for _, f := range found {
+				longer = append(longer, append(slices.Clone(f), one))
+			}
+		}
+		found = longer
+	}
+	return found
+}
+
 // isUniversal reports whether every request meets the condition.
 func (c Condition) isUniversal() bool {
 	return !c.Regex && slices.ContainsFunc(c.Values, func(v string) bool {

@@ -166,6 +166,35 @@ func TestRuleInFront(t *testing.T) {
 	}
 }
 
+// Rules hide another one together if each of its values is that of one of them.
+func TestRulesInFrontTogether(t *testing.T) {
+	path := func(v ...string) []Condition { return []Condition{{Field: "path-pattern", Values: v}} }
+	first, second, behind := rule("1", to(others, 1)), rule("2", to(others, 1)), rule("3", to(blue, 1))
+	behind.Conditions = append(path("/a", "/b"), Condition{Field: "host-header", Values: []string{"x", "y"}})
+	for name, c := range map[string]struct {
+		first, second []Condition
+		own           bool // the second rule sends requests to the service
+		hides         bool
+	}{
+		"each has a path":          {path("/a*"), path("/b"), false, true},
+		"a path is left":           {path("/a*"), path("/c"), false, false},
+		"each has a host":          {[]Condition{{Field: "host-header", Values: []string{"x"}}}, behind.Conditions[1:], false, true},
+		"one serves the same ones": {path("/a*"), path("/b"), true, false},
+		"the first one hides all":  {path("/*"), path("/b"), true, true},
+	} {
+		first.Conditions, second.Conditions = c.first, c.second
+		second.Forward = []sluice.Share{to(others, 1)}
+		if c.own {
+			second.Forward = []sluice.Share{to(blue, 1)}
+		}
+		all := traffic(1, 0, Scope{}, behind, second, first).Problems(Traffic{})
+		hidden := slices.ContainsFunc(all, func(p Problem) bool { return p.Route.ARN == behind.ARN })
+		if hidden != c.hides {
+			t.Errorf("%s: problems %q, want that the rule is hidden: %t", name, Texts(all), c.hides)
+		}
+	}
+}
+
 // The advice to restore a rule names the group where the version runs: CodeDeploy or ECS may have moved the service since
 // the rule was edited.
 func TestNextNamesTheGroupThatCanServe(t *testing.T) {

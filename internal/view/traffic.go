@@ -94,7 +94,8 @@ type Route struct {
 	// Conditions are those of the rule. None: it is a default action, or an earlier version of sluice read it.
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Hidden describes the rule of the listener that gets each request before this one, and does not send them to the
-	// service: "rule 1 of port 80, whose action is fixed-response". HiddenBy is its ARN. Empty: there is none.
+	// service: "rule 1 of port 80, whose action is fixed-response", or the rules that do so together. HiddenBy is the ARN
+	// of the first. Empty: there is none.
 	Hidden   string `json:"hidden,omitempty"`
 	HiddenBy string `json:"hiddenBy,omitempty"`
 }
@@ -317,20 +318,36 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 	}
 }
 
-// hide records the rule of the listener that gets each request before r, unless it sends them to the service too.
+// hide records the rules of the listener that get each request before r, unless one of them sends it to the service too.
 func (t Traffic) hide(r *Route, s Scope, rules []Route) {
-	var first *Route
+	var hiding []Route
+	for _, alternative := range alternatives(r.Conditions) {
+		first := firstFor(alternative, *r, rules)
+		if first == nil {
+			return
+		}
+		if own, _ := t.weight(*first); own > 0 && s.isProduction(first.Rule) {
+			return
+		}
+		if !slices.ContainsFunc(hiding, func(h Route) bool { return h.ARN == first.ARN }) {
+			hiding = append(hiding, *first)
+		}
+	}
+	var texts []string
+	for _, h := range hiding {
+		texts = append(texts, h.Name()+", "+h.does())
+	}
+	r.Hidden, r.HiddenBy = strings.Join(texts, ", or "), hiding[0].ARN
+}
+
+// firstFor returns the first rule before r that gets each request which meets the conditions; nil: there is none.
+func firstFor(conditions []Condition, r Route, rules []Route) (first *Route) {
 	for i, other := range rules {
-		if other.isBefore(*r) && matchesAll(other.Conditions, r.Conditions) && (first == nil || other.isBefore(*first)) {
+		if other.isBefore(r) && matchesAll(other.Conditions, conditions) && (first == nil || other.isBefore(*first)) {
 			first = &rules[i]
 		}
 	}
-	if first == nil {
-		return
-	}
-	if own, _ := t.weight(*first); own == 0 || !s.isProduction(first.Rule) {
-		r.Hidden, r.HiddenBy = first.Name()+", "+first.does(), first.ARN
-	}
+	return first
 }
 
 // AddDeletedRules adds the rules that the scope names and that rules, all rules of its load balancers, do not contain.
