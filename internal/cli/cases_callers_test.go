@@ -103,6 +103,34 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 	})
 }
 
+// Each target of the group fails its health checks, so the load balancer sends requests to all of them: callers reach the
+// service, and no command says that they do not. It is no success.
+func TestGroupWithoutHealthyTargetFailsOpen(t *testing.T) {
+	const why = "no target of web is healthy, so the load balancer sends requests to all 4 targets (default rule of port 80: " +
+		"100 % of the requests)"
+	playCase(t, "01-rollback-to-an-empty-group", nil, func(b *caseBench) {
+		b.send("web")
+		b.failChecks("web")
+		b.expect("plan", 0, why, "!do not reach")
+		b.expect("verify", 1, why, "!do not reach")
+		b.expect("status", 0, "warning: "+why, "!do not reach",
+			"next: see why no target of the group can serve: aws elbv2 describe-target-health --target-group-arn ")
+		b.expect("wait", 5, "failed", "!do not get it")
+	})
+}
+
+// failChecks makes the health check of a group expect a code that no task returns, until all of them are unhealthy.
+func (b *caseBench) failChecks(group string) {
+	b.t.Helper()
+	ctx, api := context.Background(), awselb.NewFromConfig(b.sim.Config())
+	groups, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{Names: []string{group}})
+	fail(b.t, err)
+	_, err = api.ModifyTargetGroup(ctx, &awselb.ModifyTargetGroupInput{TargetGroupArn: groups.TargetGroups[0].TargetGroupArn,
+		Matcher: &elbtypes.Matcher{HttpCode: aws.String("299")}})
+	fail(b.t, err)
+	fail(b.t, b.clock.Sleep(ctx, 30*time.Second))
+}
+
 // The same rule of a service whose files name one target group only: the other one is no group of the service, and it is
 // empty. A rolling deployment does not move the weight.
 func TestCaseRuleOfAnEmptyGroupOfOthers(t *testing.T) {

@@ -152,7 +152,7 @@ func (c Case) isUnhealthyRoute(err error) bool {
 // sends all its requests to the canary's group then seems to be one of production.
 func (c Case) isExchanged(err error) bool {
 	return c.Exchanged && (strings.Contains(err.Error(), "the primary target group") ||
-		c.World.CanaryOnlyRule && strings.Contains(err.Error(), "callers do not reach the service"))
+		c.World.CanaryOnlyRule && strings.Contains(sluice.NextStep(err), "onUnhealthyRoute"))
 }
 
 // recordRefusal records the result of a case whose application cannot be deployed.

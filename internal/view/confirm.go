@@ -57,13 +57,14 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	case wrong == "" && (lacks == "" || late):
 		return Decision{Cause: lacks}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
-		return Decision{Cause: "callers did not reach the service before, and do not now: " + Texts(problems)}
+		return Decision{Cause: Describe("callers did not reach the service before, and do not now", problems)}
 	case !late:
 		return Decision{Wait: cmp.Or(wrong, lacks)}
 	case len(problems) == 0:
 		return Decision{Failed: true, Cause: c.Says + ", but " + wrong, Next: t.Name.next()}
 	}
-	return Decision{Failed: true, Cause: c.Says + ", but callers do not get it: " + wrong, Next: problems[0].Next()}
+	return Decision{Failed: true, Cause: c.Says + ", but " + Describe("callers do not get it", problems),
+		Next: problems[0].Next()}
 }
 
 // lacks returns what a restored version still lacks, for users; empty: nothing.

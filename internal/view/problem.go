@@ -33,6 +33,8 @@ type Problem struct {
 	CanServe []string
 	// Empty is the ARN of a group of the service that gets requests and cannot serve; empty: that is not the problem.
 	Empty string
+	// FailsOpen: callers reach the targets of the group, and each of them fails its health checks.
+	FailsOpen bool
 	// Former is what the rule or its listener had before, and the command that shows it; empty: the same.
 	Former string
 }
@@ -64,9 +66,9 @@ func (p Problem) Next() string {
 // zero value. A rule that sends requests to other services only is no problem, unless it sent them here before.
 func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	for _, r := range t.Routes {
-		if why := t.problemOf(r, before, serving); why != "" {
-			all = append(all, Problem{Route: r, Why: r.Name() + " " + why, CanServe: t.canServe(serving),
-				Empty: t.emptyGroup(r), Former: before.former(r)})
+		if why, isOpen := t.problemOf(r, before, serving); why != "" {
+			all = append(all, Problem{Route: r, Why: why, CanServe: t.canServe(serving), Empty: t.emptyGroup(r),
+				Former: before.former(r), FailsOpen: isOpen})
 		}
 	}
 	return all
@@ -117,23 +119,49 @@ func (t Traffic) LostSince(before Traffic) (all []Problem) {
 	return all
 }
 
-// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them. A rule
-// that names the service without weight, and sends the requests to groups without targets, is for them: callers get 503.
-func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
+// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them. isOpen:
+// they get targets that fail their health checks.
+func (t Traffic) problemOf(r Route, before Traffic, serving []string) (why string, isOpen bool) {
+	if t.isForOthers(r, before) {
+		return "", false
+	}
+	if why = t.problemOfRule(r, before); why != "" {
+		return r.Name() + " " + why, false
+	}
+	for _, s := range r.Forward {
+		switch text, opens := t.problemOfShare(r, s, serving); {
+		case text != "" && !opens:
+			return text, false
+		case why == "":
+			why, isOpen = text, opens
+		}
+	}
+	return why, isOpen
+}
+
+// isForOthers reports whether callers of the service do not need a rule. A rule that names the service without weight, and
+// sends the requests to groups without targets, is for them: callers get 503.
+func (t Traffic) isForOthers(r Route, before Traffic) bool {
 	own, all := t.weight(r)
 	switch {
-	case own == 0 && !before.reached(r.ARN) && !r.Named && (r.Gone != "" || !t.namesOwn(r)):
-		return ""
-	case own == 0 && !before.reached(r.ARN) && r.Gone == "" && t.otherServes(r):
-		return ""
-	case own == 0 && all > 0 && !before.reached(r.ARN) && !r.Named && t.isCovered(r):
-		return ""
 	case r.Gone != "" && t.isReplaced(r, before):
-		return ""
+		return true
+	case before.reached(r.ARN):
+		return false
+	case own == 0 && (!r.Named && (r.Gone != "" || !t.namesOwn(r)) || r.Gone == "" && t.otherServes(r)):
+		return true
+	case own == 0 && all > 0 && !r.Named && t.isCovered(r):
+		return true
+	}
+	return r.Gone == "" && r.Hidden != "" && t.ReceivesRequests()
+}
+
+// problemOfRule returns why a rule sends callers to no group of the service, without the name of the rule; empty: it does.
+func (t Traffic) problemOfRule(r Route, before Traffic) string {
+	own, all := t.weight(r)
+	switch {
 	case r.Gone != "":
 		return "no longer exists: " + string(r.Gone)
-	case r.Hidden != "" && !before.reached(r.ARN) && t.ReceivesRequests():
-		return ""
 	case r.Hidden != "":
 		return "gets no requests: " + r.Hidden + ", gets them first"
 	case before.former(r) != "" && !t.isReplaced(r, before):
@@ -144,11 +172,6 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 		return "gives weight to no target group: callers get 503"
 	case own == 0 && before.reached(r.ARN):
 		return "sends no requests to the service any more: it forwards to " + DescribeShares(r.Forward)
-	}
-	for _, s := range r.Forward {
-		if why := t.problemOfShare(s, all, serving); why != "" {
-			return why
-		}
 	}
 	return ""
 }
@@ -191,28 +214,35 @@ func (t Traffic) emptyGroup(r Route) string {
 	return ""
 }
 
-func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) string {
+// problemOfShare returns why callers whom a rule sends to one group do not get the version; empty: they do. isOpen: they
+// get targets that fail their health checks.
+func (t Traffic) problemOfShare(r Route, s sluice.Share, serving []string) (why string, isOpen bool) {
 	g, own := t.group(s.Group)
 	dead := !own && t.isDead(s.Group)
-	sends := fmt.Sprintf("sends %.3g %% of the requests to %s, which ", float64(s.Weight)*100/float64(all),
-		sluice.TargetGroupName(s.Group))
+	_, all := t.weight(r)
+	name, percent := sluice.TargetGroupName(s.Group), fmt.Sprintf("%.3g %%", float64(s.Weight)*100/float64(all))
+	sends := fmt.Sprintf("%s sends %s of the requests to %s, which ", r.Name(), percent, name)
 	switch {
 	case s.Weight == 0 || !own && !dead:
-		return ""
+		return "", false
 	case dead:
-		return sends + "has no healthy target"
+		open := t.other(s.Group).failsOpen()
+		return strings.TrimSuffix(sends+"has no healthy target: "+open, ": "), open != ""
 	case g.Deleted:
-		return sends + "does not exist"
+		return sends + "does not exist", false
 	case !g.Read:
-		return ""
+		return "", false
+	case g.failsOpen() != "":
+		return fmt.Sprintf("no target of %s is healthy, so %s (%s: %s of the requests)", name, g.failsOpen(), r.Name(),
+			percent), true
 	case g.Healthy == 0 && g.Targets == 0:
-		return sends + "has no targets"
+		return sends + "has no targets", false
 	case g.Healthy == 0:
-		return sends + "has no healthy target"
+		return sends + "has no healthy target", false
 	case len(serving) > 0 && !slices.Contains(serving, s.Group):
-		return sends + "runs another version"
+		return sends + "runs another version", false
 	}
-	return ""
+	return "", false
 }
 
 // isCovered reports whether a rule is the default action of a listener on which a rule sends requests to the service.
@@ -260,6 +290,15 @@ func (t Traffic) Repairable() []Problem {
 		return nil
 	}
 	return t.Problems(Traffic{})
+}
+
+// Describe returns what callers get, as one text: the problems after a lead, such as "callers do not reach the service".
+// The lead is left out if callers reach targets that fail their health checks.
+func Describe(lead string, all []Problem) string {
+	if !slices.ContainsFunc(all, func(p Problem) bool { return !p.FailsOpen }) {
+		return Texts(all)
+	}
+	return lead + ": " + Texts(all)
 }
 
 // Texts returns the problems as one text.

@@ -105,6 +105,53 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// A load balancer sends requests to all targets of a group of which none is healthy: callers reach the service, and that is
+// no success. Targets that no health check tries get none.
+func TestGroupThatFailsOpen(t *testing.T) {
+	const lead = "callers do not reach the service"
+	of := func(b, g Group, r Route) Traffic {
+		b.ARN, b.Read, g.ARN, g.Read = blue, true, green, true
+		now := Traffic{SentAt: time.Unix(1, 0), Groups: []Group{b, g}}
+		now.AddRoutes(Scope{}, Traffic{}, []Route{r}, []string{"listener"})
+		return now
+	}
+	all, both := rule("1", to(blue, 100), to(green, 0)), rule("1", to(blue, 80), to(green, 20))
+	fails := Group{Targets: 3, Unhealthy: 3}
+	for name, c := range map[string]struct {
+		now  Traffic
+		want string
+	}{
+		"all fail": {of(fails, Group{}, all), "no target of blue is healthy, so the load balancer sends requests to all " +
+			"3 targets (rule 1 of port 80: 100 % of the requests)"},
+		"one fails": {of(Group{Targets: 1, Unhealthy: 1}, Group{}, all), "no target of blue is healthy, so the load " +
+			"balancer sends requests to its only target (rule 1 of port 80: 100 % of the requests)"},
+		"of a part of the requests": {of(Group{Targets: 2, Healthy: 2}, fails, both), "no target of green is healthy, so " +
+			"the load balancer sends requests to all 3 targets (rule 1 of port 80: 20 % of the requests)"},
+		"one is being registered": {of(Group{Targets: 3, Unhealthy: 2, Untried: 1}, Group{}, all),
+			"no target of blue is healthy, so the load balancer sends requests to all 2 targets (rule 1 of port 80: 100 % " +
+				"of the requests)"},
+		"all are being registered": {of(Group{Targets: 2, Untried: 2}, Group{}, all),
+			lead + ": rule 1 of port 80 sends 100 % of the requests to blue, which has no healthy target"},
+		"all are unused": {of(Group{Targets: 2, Unused: 2}, Group{}, all),
+			lead + ": rule 1 of port 80 sends 100 % of the requests to blue, which has no healthy target"},
+		"another group is empty": {of(fails, Group{}, both),
+			lead + ": rule 1 of port 80 sends 20 % of the requests to green, which has no targets"},
+		"of another service": {withOther(2, 2, rule("1", to(blue, 0), to(others, 100))), "rule 1 of port 80 sends 100 % " +
+			"of the requests to others, which has no healthy target: the load balancer sends requests to all 2 targets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			problems := c.now.Problems(Traffic{})
+			if got := Describe(lead, problems); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			confirms := Confirmation{Says: "web:1 runs"}
+			if d := confirms.Decide(c.now, problems, Tasks{}, ConfirmGrace); !d.Failed {
+				t.Errorf("%+v, want a failure", d)
+			}
+		})
+	}
+}
+
 // The service names a rule that somebody made again: callers reach the service by the new one, whenever that was.
 func TestRuleThatWasMadeAgain(t *testing.T) {
 	const former = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/1/2/3"

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,12 +75,27 @@ type Group struct {
 	Unhealthy int `json:"unhealthy,omitempty"`
 	// Unused counts targets that no health check reads, because no rule names the group. Their tasks may serve.
 	Unused int `json:"unused,omitempty"`
+	// Untried counts other targets that no health check tries: they are being registered, or their tasks stopped.
+	Untried int `json:"untried,omitempty"`
 	// Draining counts targets that were deregistered. The nodes of a Network Load Balancer may still send them requests.
 	Draining int `json:"draining,omitempty"`
 }
 
 // FailsChecks reports whether the group has targets, and none passes its health checks.
 func (g Group) FailsChecks() bool { return g.Read && g.Targets > 0 && g.Healthy == 0 }
+
+// failsOpen describes that a load balancer sends requests to targets that fail their health checks, because no target of
+// the group passes them; empty: it does not. Targets that no health check tries get none.
+func (g Group) failsOpen() string {
+	tried := g.Targets - g.Unused - g.Untried
+	switch {
+	case !g.FailsChecks() || tried <= 0:
+		return ""
+	case tried == 1:
+		return "the load balancer sends requests to its only target"
+	}
+	return fmt.Sprintf("the load balancer sends requests to all %d targets", tried)
+}
 
 // Route is a production rule, or the default action of a listener.
 type Route struct {
@@ -178,8 +194,17 @@ func (t Traffic) SharedText() string {
 // isDead reports whether a group of another service was read, and each of its targets fails its health checks. Targets
 // without health checks may serve.
 func (t Traffic) isDead(arn string) bool {
+	g := t.other(arn)
+	return g.Read && g.Unhealthy == g.Targets
+}
+
+// other returns a group of another service by its ARN; the zero value: it was not read.
+func (t Traffic) other(arn string) Group {
 	i := slices.IndexFunc(t.Others, func(g Group) bool { return g.ARN == arn })
-	return i >= 0 && t.Others[i].Read && t.Others[i].Unhealthy == t.Others[i].Targets
+	if i < 0 {
+		return Group{}
+	}
+	return t.Others[i]
 }
 
 // mayServe reports whether a group of the service has a healthy target, or one that no rule can reach now. Tasks of the

@@ -120,7 +120,11 @@ func (t *ServiceReport) summary() string {
 	if d := t.Deployment; d != nil {
 		text += ", deployment " + cmp.Or(string(d.Outcome), string(d.State))
 	}
-	if t.Callers != nil && len(t.Callers.Problems) > 0 {
+	switch c := t.Callers; {
+	case c == nil || len(c.Problems) == 0:
+	case c.isReached:
+		text += ", no healthy target"
+	default:
 		text += ", callers do not reach it"
 	}
 	return text

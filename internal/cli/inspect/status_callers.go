@@ -19,12 +19,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
+// unreached says of a rule that its callers get errors.
+const unreached = "callers do not reach the service"
+
 // callersReport is where callers of the service are sent.
 type callersReport struct {
 	Receives bool          `json:"receivesRequests"` // a rule gives weight to a target group of the service
 	Routes   []routeReport `json:"routes,omitempty"`
 	Problems []string      `json:"problems,omitempty"` // why callers get errors
 	Next     string        `json:"next,omitempty"`     // the command that mends the first problem
+
+	warnings []string // what callers get, for each problem
+	// isReached: callers reach the service, and the targets that they get fail their health checks.
+	isReached bool
 }
 
 // routeReport is a rule that names a target group of the service.
@@ -55,8 +62,11 @@ func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c cl
 	if live.Desired == 0 {
 		return nil
 	}
+	t.Callers.isReached = true
 	for i, p := range read.Problems(view.Traffic{}) {
-		if t.Callers.Problems = append(t.Callers.Problems, p.Why); i == 0 {
+		t.Callers.Problems = append(t.Callers.Problems, p.Why)
+		t.Callers.warnings = append(t.Callers.warnings, view.Describe(unreached, []view.Problem{p}))
+		if t.Callers.isReached = t.Callers.isReached && p.FailsOpen; i == 0 {
 			t.Callers.Next = p.Next()
 		}
 	}
@@ -103,7 +113,7 @@ func verifyCallers(ctx context.Context, a *account.Account, c clock.Clock,
 			continue // verifyRules reports it
 		}
 		all = append(all, verify.Finding{Status: verify.Error, Subject: p.Route.Name(),
-			Detail: "callers do not reach the service: " + p.Why, Next: p.Next()})
+			Detail: view.Describe(unreached, []view.Problem{p}), Next: p.Next()})
 	}
 	return all, nil
 }
@@ -149,7 +159,7 @@ func (v serviceView) writeCallers(b *bytes.Buffer, t *ServiceReport) {
 	if !c.Receives && len(c.Problems) == 0 {
 		fmt.Fprintln(b, view.NoRequests)
 	}
-	for _, p := range c.Problems {
-		fmt.Fprintln(b, v.Warn("warning: callers do not reach the service: "+p))
+	for _, w := range c.warnings {
+		fmt.Fprintln(b, v.Warn("warning: "+w))
 	}
 }

@@ -23,7 +23,7 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 		return refuseLeavingGroup(app, live)
 	}
 	return &sluice.Error{Op: "plan", Resource: problems[0].Route.ARN, Kind: sluice.Conflict,
-		Err:  errors.New("callers do not reach the service: " + view.Texts(problems)),
+		Err:  errors.New(view.Describe("callers do not reach the service", problems)),
 		Next: problems[0].Next() + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
 }
 
@@ -35,7 +35,7 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 	}
 	switch problems := t.Problems(view.Traffic{}); {
 	case len(problems) > 0:
-		addWarning(p, "callers do not reach the service now: %s", view.Texts(problems))
+		addWarning(p, "%s", view.Describe("callers do not reach the service now", problems))
 	case t.IsUnused():
 		p.Notes = append(p.Notes, "no rule of the load balancer sends requests to the target groups of the service: it "+
 			"receives no requests")

@@ -217,6 +217,12 @@ func countTargets(arn string, targets []sluice.Target) view.Group {
 		case "unused":
 			if t.Reason == "Target.NotInUse" {
 				g.Unused++
+			} else {
+				g.Untried++
+			}
+		case "initial":
+			if t.Reason == "Elb.RegistrationInProgress" {
+				g.Untried++
 			}
 		}
 	}
