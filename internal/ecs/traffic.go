@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
@@ -46,12 +47,12 @@ func addLoadBalancers(out *view.Scope, all []ecstypes.LoadBalancer) {
 	}
 }
 
-// ServingGroups returns the ARNs of the target groups of the PRIMARY task set. It is empty with another controller:
-// then every group of the service may serve.
+// ServingGroups returns the ARNs of the target groups of the task sets with the revision of the PRIMARY one. It is empty
+// with another controller: then every group of the service may serve.
 func (l *ServiceState) ServingGroups() []string {
 	var out view.Scope
 	for _, set := range l.Raw.TaskSets {
-		if aws.ToString(set.Status) == "PRIMARY" {
+		if aws.ToString(set.Status) != "DRAINING" && sluice.RevisionOf(aws.ToString(set.TaskDefinition)) == l.Serving() {
 			addLoadBalancers(&out, set.LoadBalancers)
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -96,26 +97,80 @@ func (p *Plan) PromotesNothing() bool {
 	return p.From != "" && p.From != p.To && !end.NewPrimary && slices.ContainsFunc(p.Stages, Stage.StartsCanary)
 }
 
-// SuccessCause says that a deployment succeeded without a change of the version; empty: it changed it. revision is the
-// new one.
-func (p *Plan) SuccessCause(revision string) string {
-	if !p.PromotesNothing() {
-		return ""
+// EndTasks counts the tasks of each version at the end of a deployment.
+type EndTasks struct{ Former, New, Canary int }
+
+// ExpectedTasks returns the tasks that serve at the end, by the counts of before.
+func (p *Plan) ExpectedTasks() (t EndTasks) {
+	end, desired := p.FinalState(), 1
+	if p.Serving != nil {
+		desired = max(p.Serving.Desired, 1)
 	}
-	return fmt.Sprintf("nothing was promoted: the pipeline has no %s, so %s", appfile.StagePrimaryRollout,
-		p.ServingAtEnd(revision, "as before"))
+	if t.Canary = end.Canary.Tasks(desired); end.NewPrimary {
+		t.New = desired
+	}
+	if end.PreviousPrimary {
+		t.Former = desired
+	}
+	return t
 }
 
-// ServingAtEnd says which revision gets the requests after a pipeline that promotes nothing. revision is the new one;
-// alone is added if it gets none.
-func (p *Plan) ServingAtEnd(revision, alone string) string {
-	share := p.FinalState().CanaryShare()
-	switch text := fmt.Sprintf("%s gets %d %% of the requests, as the canary", revision, share); share {
+// KeepsFormer reports whether the tasks of the former revision run at the end beside those of the new one that is PRIMARY.
+func (p *Plan) KeepsFormer() bool {
+	end := p.FinalState()
+	return p.From != "" && p.From != p.To && end.NewPrimary && end.PreviousPrimary
+}
+
+// SuccessCause says that a deployment succeeded and the former revision still serves; empty: it does not. revision is the
+// new one, and t are the tasks that run.
+func (p *Plan) SuccessCause(revision string, t EndTasks) string {
+	switch {
+	case p.PromotesNothing():
+		return fmt.Sprintf("nothing was promoted: the pipeline has no %s, so %s", appfile.StagePrimaryRollout,
+			p.ServingAtEnd(revision, "as before", t))
+	case p.KeepsFormer():
+		return fmt.Sprintf("the tasks of %s are kept: the pipeline has no %s after keepOld, so %s", p.From,
+			appfile.StageCanaryClean, p.ServingAtEnd(revision, "", t))
+	}
+	return ""
+}
+
+// ServingAtEnd says which revision gets the requests after a pipeline that leaves tasks of the former one. revision is the
+// new one, and t are the tasks that run; alone is added if the former one gets all requests.
+func (p *Plan) ServingAtEnd(revision, alone string, t EndTasks) string {
+	share, of := p.newShare(t), "requests"
+	if p.Access == sluice.NoAccess {
+		of = "tasks"
+	}
+	text := fmt.Sprintf("%s gets %d %% of the %s", revision, share, of)
+	if p.PromotesNothing() {
+		text += ", as the canary"
+	}
+	switch share {
 	case 0:
-		return fmt.Sprintf("%s serves %s", p.From, alone)
+		return strings.TrimSpace(fmt.Sprintf("%s serves %s", p.From, alone))
 	case 100:
 		return text
 	default:
 		return text + fmt.Sprintf(", and %s the others", p.From)
 	}
+}
+
+// newShare returns the part of the requests, in percent, that the new revision gets at the end: those of the canary, and
+// of the primary by its tasks. Without weights that a stage has written, tasks that are resolved by a name, or that take
+// work by themselves, have equal parts.
+func (p *Plan) newShare(t EndTasks) int {
+	end := p.FinalState()
+	if !end.Shifted && !HasTargetGroups(p.Access) {
+		return percentOf(t.New+t.Canary, t.Former+t.New+t.Canary)
+	}
+	canary := end.CanaryShare()
+	return canary + (100-canary)*percentOf(t.New, t.Former+t.New)/100
+}
+
+func percentOf(part, all int) int {
+	if all == 0 {
+		return 0
+	}
+	return (100*part + all/2) / all
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/claim"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
@@ -108,8 +109,29 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return end, err
 	}
 	to, err := begin.RegisteredName(ctx, s)
-	end.Cause = cmp.Or(s.Plan.SuccessCause(to), end.Cause)
+	end.Cause = cmp.Or(s.Plan.SuccessCause(to, endTasks(s, to)), end.Cause)
 	return end, err
+}
+
+// endTasks counts the tasks at the end of a deployment of the revision to. What no read shows is as planned.
+func endTasks(s *step.Step, to string) plan.EndTasks {
+	t := s.Plan.ExpectedTasks()
+	if s.Confirmed == nil || len(s.Confirmed.TaskSets) == 0 {
+		return t
+	}
+	t = plan.EndTasks{}
+	for _, set := range s.Confirmed.TaskSets {
+		switch {
+		case set.Status == "DRAINING":
+		case set.Revision == s.Plan.From:
+			t.Former += set.Running
+		case set.Status == "PRIMARY":
+			t.New += set.Running
+		default:
+			t.Canary += set.Running
+		}
+	}
+	return t
 }
 
 // endingOfLost returns the end of a deployment whose service another actor took or deleted. lost is false for other

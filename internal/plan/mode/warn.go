@@ -178,13 +178,17 @@ func warnEnd(p *plan.Plan, pipeline string) {
 				s.Index+1)
 		}
 	}
+	to := p.To
+	if !strings.Contains(to, ":") {
+		to = "the new revision"
+	}
+	if p.KeepsFormer() {
+		addWarningAt(p, pipeline, "the pipeline keeps the tasks of %s: %s; to end them, add %s", p.From,
+			p.ServingAtEnd(to, "", p.ExpectedTasks()), appfile.StageCanaryClean)
+	}
 	if p.PromotesNothing() {
-		to := p.To
-		if !strings.Contains(to, ":") {
-			to = "the new revision"
-		}
 		addWarningAt(p, pipeline, "the pipeline promotes nothing: %s; to promote the new revision, add %s",
-			p.ServingAtEnd(to, "after it as before"), appfile.StagePrimaryRollout)
+			p.ServingAtEnd(to, "after it as before", p.ExpectedTasks()), appfile.StagePrimaryRollout)
 	}
 	if end := p.FinalState(); end.Canary.Exists() {
 		addWarningAt(p, pipeline, "the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
