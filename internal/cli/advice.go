@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,9 +73,10 @@ func nearFlag(c *cobra.Command, name string) string {
 }
 
 // serviceArgument returns the command with CLUSTER/SERVICE in place of the flags --cluster and --service of sluice wait, or
-// "" for another flag or command.
+// with the folder that it needs. It returns "" for another flag or command.
 func serviceArgument(c *cobra.Command, args []string, name string) string {
-	if name != "cluster" && name != "service" || !strings.Contains(c.Use, "CLUSTER/SERVICE") {
+	takesService := strings.Contains(c.Use, "CLUSTER/SERVICE")
+	if name != "cluster" && name != "service" || !takesService && !strings.Contains(c.Use, "DIR") {
 		return ""
 	}
 	value := func(flag, other string) string {
@@ -88,8 +90,15 @@ func serviceArgument(c *cobra.Command, args []string, name string) string {
 		}
 		return other
 	}
-	return "name the service as CLUSTER/SERVICE: " + c.CommandPath() + " " + value("--cluster", "CLUSTER") + "/" +
-		value("--service", "SERVICE")
+	cluster, service := value("--cluster", "CLUSTER"), value("--service", "SERVICE")
+	switch {
+	case !takesService && service == "SERVICE":
+		return ""
+	case !takesService:
+		return fmt.Sprintf("name the application's folder: %s DIR; sluice init --cluster %s --service %s writes its files",
+			c.CommandPath(), cluster, service)
+	}
+	return "name the service as CLUSTER/SERVICE: " + c.CommandPath() + " " + cluster + "/" + service
 }
 
 // flagOfOthers names the commands that have a flag which c does not have, or "".

@@ -75,7 +75,7 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 		"sim shop":                      "it takes no arguments, but shop was given\nnext: name the folder of an application with --from",
 		"rehearse --faults crashloop":   `there is no scenario "crashloop"; did you mean "crash-loop"?`,
 		"plan prod/web":                 "or write its files: sluice init --cluster prod --service web",
-		"status web":                    "next: name the application's folder; status, history, logs, wait and rollback also take CLUSTER/web",
+		"status web":                    "next: name the application's folder, or the service as CLUSTER/web",
 		"render task-definition config service-definition": "read the application",
 		"revisions --output tsv":                           "jq -r prints json as TSV with @tsv",
 		"deploy --wait-until ecs:BAKE":                     `"BAKE" is no lifecycle stage of ECS: give one of RECONCILE_SERVICE`,

@@ -60,6 +60,8 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"as for sluice deploy; the command rolls back", "adopt.txtar"},
 	"wait for it to end, or run sluice rollback … with its journal": {
 		"the service has the claim of a deployment of another journal", "rolling-history.txtar"},
+	"name the task with --id: sluice tasks --id … --stop": {
+		"a person gave --stop and the ID as an argument, and no folder has its name", "mistakes.txtar"},
 	"stop the task, which still runs: sluice tasks --id ID --stop": {
 		"the timeout of a deployment without a service passed while its tasks ran", "run.txtar"},
 	"run sluice resume … to release it, or give this command --take-over": {

@@ -14,6 +14,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
+// readCluster is what could not be done if the cluster does not exist.
+const readCluster = "read the cluster"
+
 // nameClusters returns the error of a read of a service. If the cluster does not exist, it names the clusters that do.
 // creates is the end of the next step where the cluster may be meant to be new.
 func nameClusters(ctx context.Context, of ecs.Service, err error, creates string) error {
@@ -30,7 +33,19 @@ func nameClusters(ctx context.Context, of ecs.Service, err error, creates string
 			next = "correct the cluster's name: " + near + " exists"
 		}
 	}
-	return &sluice.Error{Op: "read the cluster", Resource: name, Kind: sluice.NotFound, Err: errors.New(why), Next: next}
+	return &sluice.Error{Op: readCluster, Resource: name, Kind: sluice.NotFound, Err: errors.New(why), Next: next}
+}
+
+// NoClusterGiven returns the error of a command that names a service without its cluster, if there is no default cluster.
+func NoClusterGiven(err error, command, service string) error {
+	var problem *sluice.Error
+	if !errors.As(err, &problem) || problem.Op != readCluster || problem.Kind != sluice.NotFound {
+		return err
+	}
+	explained := *problem
+	explained.Err = fmt.Errorf("no --cluster is given, and %w", problem.Err)
+	explained.Next = "name the cluster too: " + command + " CLUSTER/" + service
+	return &explained
 }
 
 // clusterError is nameClusters for the cluster of an application, which may be meant to be new. It asks for the account

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
@@ -23,12 +24,13 @@ func (p *program) newRevisionsCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var of string
 	c := &cobra.Command{
-		Use:   "revisions [DIR | -c FILE]",
+		Use:   "revisions [DIR | CLUSTER/SERVICE | -c FILE]",
 		Short: "List the registered task definitions of a family",
 		Long: `List the ACTIVE revisions of the task definition's family, newest first, with what uses
 them: services of all clusters of the Region, and running tasks. With --revision, print
 one of them as JSON.`,
 		Example: `  sluice revisions examples/canary
+  sluice revisions prod/web            of the revision that it serves
   sluice revisions --revision current
   sluice revisions --revision 41 | jq .containerDefinitions`,
 		Args: session.AtMost(1),
@@ -53,7 +55,11 @@ type revisionEntry struct {
 }
 
 func (p *program) runRevisions(ctx context.Context, path, of string) error {
-	f, err := p.openFamily(ctx, path)
+	open := p.openFamily
+	if _, isService := p.ServiceAt(path); isService {
+		open = p.openFamilyOfService
+	}
+	f, err := open(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -113,7 +119,7 @@ func (p *program) printRevision(ctx context.Context, f *family, of string) error
 // family is the task definitions of an application's family.
 type family struct {
 	upkeep.Family
-	app     *appfile.Application
+	app     *appfile.Application // nil: a service that is named without files
 	account *account.Account
 	service *ecs.Service // nil: a standalone task
 }
@@ -133,6 +139,29 @@ func (p *program) openFamily(ctx context.Context, path string) (*family, error) 
 		f.service = &ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
 	}
 	return f, nil
+}
+
+// openFamilyOfService reads which family a service uses that path names as CLUSTER/SERVICE.
+func (p *program) openFamilyOfService(ctx context.Context, path string) (*family, error) {
+	of, _ := p.ServiceAt(path)
+	a, _, err := p.OpenAccount(ctx, "", "")
+	if err != nil {
+		return nil, err
+	}
+	service := ecs.Service{API: a.ECS(), Cluster: of.Cluster, Name: of.Name}
+	live, err := service.Observe(ctx)
+	switch {
+	case err != nil:
+		return nil, p.NoSuchService(of, survey.NameMissing(ctx, service, err))
+	case !live.IsActive():
+		return nil, p.NoSuchService(of, survey.NoServiceError(ctx, service, "name the application's folder"))
+	}
+	name, _, _ := strings.Cut(live.Serving(), ":")
+	if name == "" {
+		return nil, &sluice.Error{Op: "select the revision", Resource: service.Resource(), Kind: sluice.NotFound,
+			Err: errors.New("no revision of the service is PRIMARY"), Next: "name the application's folder"}
+	}
+	return &family{Family: upkeep.Family{API: a.ECS(), Name: name}, account: a, service: &service}, nil
 }
 
 // read returns the ACTIVE revisions, newest first, and what uses each.

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // rollbackOptions are the flags of sluice rollback.
@@ -150,6 +151,9 @@ func (r *rollbackRun) execute(ctx context.Context) error {
 	}
 	defer j.Close()
 	if err := r.rollBack(ctx, j); err != nil {
+		if o := r.options; o.service != "" && o.cluster == "" {
+			err = survey.NoClusterGiven(err, "sluice rollback", sluice.ARNName(o.service))
+		}
 		return err
 	}
 	return r.deregisterReplaced(ctx)

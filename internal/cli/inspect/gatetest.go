@@ -38,7 +38,7 @@ func (p *program) newGateCommand() *cobra.Command {
 				return c.Help()
 			}
 			return &sluice.Error{Op: "sluice gate", Err: fmt.Errorf("there is no command %q", args[0]),
-				Next: "run sluice gate test"}
+				Next: "run " + session.ShellLine(append(strings.Fields("sluice gate test"), p.folderArguments(args)...))}
 		},
 	}
 	c.AddGroup(&cobra.Group{ID: group, Title: "Gates:"})
@@ -46,6 +46,14 @@ func (p *program) newGateCommand() *cobra.Command {
 	test.GroupID = group
 	c.AddCommand(test)
 	return c
+}
+
+// folderArguments returns the arguments if they name a folder or a file, for the command that was probably meant.
+func (p *program) folderArguments(args []string) []string {
+	if len(args) == 1 && p.Exists(args[0]) {
+		return args
+	}
+	return nil
 }
 
 // gateTestFlags are the flags of sluice gate test.

@@ -68,6 +68,9 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 	if o.limit < 0 {
 		return "", &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "give 0 or more"}
 	}
+	if err := p.CheckStateExists(); err != nil {
+		return "", err
+	}
 	j, err := p.FindJournal()
 	if err != nil {
 		return "", err

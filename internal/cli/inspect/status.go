@@ -91,6 +91,9 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 	if err != nil {
 		return "", err
 	}
+	if missing := p.CheckStateExists(); missing != nil {
+		fmt.Fprintf(p.Env.Err, "note: there is no journal %s, so that no deployment is shown\n", p.StatePath())
+	}
 	if j != nil {
 		defer j.Close()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
@@ -143,6 +144,9 @@ func (p *program) addPath(o *waitOptions, path string, given, hasTimeout bool) e
 		o.targets = append(o.targets, waitTarget{cluster: of.Cluster, service: of.Name, timeout: o.timeout})
 		return nil
 	}
+	if given && session.IsDeploymentID(path) {
+		return p.refuseDeployment(path)
+	}
 	app, err := p.LoadNames(path)
 	switch {
 	case err != nil && !given && session.IsNoApplication(err):
@@ -162,6 +166,31 @@ func (p *program) addPath(o *waitOptions, path string, given, hasTimeout bool) e
 	return nil
 }
 
+// refuseDeployment returns the error for a deployment of the journal that is named: the wait is for a service.
+func (p *program) refuseDeployment(id string) error {
+	j, err := p.OpenExistingJournal()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	d, err := p.DeploymentByID(context.Background(), j, id)
+	if err != nil {
+		return err
+	}
+	of := d.Cluster + "/" + d.Service
+	next := "run sluice wait " + of
+	switch {
+	case session.IsTaskRun(d.Service):
+		next = "run sluice status " + d.ID
+	case d.State == journal.Ended:
+		next = "run sluice history " + d.ID + " to see its events"
+	}
+	return &sluice.Error{Op: "sluice wait", Resource: d.ID,
+		Err: fmt.Errorf("it is a deployment of %s in sluice's journal (%s), but sluice wait takes a service", of,
+			cmp.Or(string(d.Outcome), string(d.State))),
+		Next: next}
+}
+
 // checkWait returns an error for flags that exclude each other or are out of range.
 func (o waitOptions) checkWait() error {
 	wrong := func(why, next string) error {
@@ -169,6 +198,9 @@ func (o waitOptions) checkWait() error {
 	}
 	_, _, isARN := watch.DeploymentPlace(o.deployment)
 	switch {
+	case len(o.targets) == 0 && strings.HasPrefix(o.deployment, "ecs-svc/"):
+		return wrong(o.deployment+" is of one service of one cluster, and neither is given",
+			"name the service too: sluice wait CLUSTER/SERVICE --deployment "+o.deployment)
 	case len(o.targets) == 0 && !strings.HasPrefix(o.deployment, "d-") && !isARN:
 		return wrong("no service given", "give --service NAME, or the folder of an application")
 	case len(slices.Compact(slices.Sorted(slices.Values(o.services)))) < len(o.services):
@@ -232,11 +264,7 @@ func nameMissing(ctx context.Context, a *account.Account, r *waitOutcome) {
 	switch {
 	case r.err != nil && of.Cluster == "" && of.Name != "" && ecs.IsClusterMissing(r.err):
 		of.Cluster = "default"
-		var problem *sluice.Error
-		if r.err = survey.NameMissing(ctx, of, r.err); errors.As(r.err, &problem) {
-			problem.Err = fmt.Errorf("no --cluster is given, and %w", problem.Err)
-			problem.Next = "name the cluster too: sluice wait CLUSTER/" + of.Name
-		}
+		r.err = survey.NoClusterGiven(survey.NameMissing(ctx, of, r.err), "sluice wait", of.Name)
 	case r.err != nil:
 		r.err = survey.NameMissing(ctx, of, r.err)
 	case r.update.Verdict.Outcome == sluice.Gone && !r.exists && of.Name != "":
@@ -339,8 +367,7 @@ func WaitFor(ctx context.Context, s *session.Session, a *account.Account, c cloc
 // exit returns the errors of several waits, or without errors the exit code of the worst outcome.
 func (v *waitView) exit(ctx context.Context, results []waitOutcome) error {
 	if ctx.Err() != nil {
-		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx),
-			Next: "run sluice wait again at any time; the deployment continues"}
+		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx), Next: nextOfInterrupted(results)}
 	}
 	var errs []error
 	var codes []int
@@ -358,6 +385,20 @@ func (v *waitView) exit(ctx context.Context, results []waitOutcome) error {
 		return errors.Join(errs...)
 	}
 	return session.ExitWith(sluice.WorstExit(codes...))
+}
+
+// nextOfInterrupted is the next step after Ctrl-C. It names the services that have no verdict, if there were several.
+func nextOfInterrupted(results []waitOutcome) string {
+	var undecided []string
+	for _, r := range results {
+		if r.err != nil {
+			undecided = append(undecided, cmp.Or(sluice.ARNName(r.target.Cluster), "default")+"/"+sluice.ARNName(r.target.Service))
+		}
+	}
+	if len(results) < 2 || len(undecided) == 0 {
+		return "run sluice wait again at any time; the deployment continues"
+	}
+	return "run sluice wait " + strings.Join(undecided, " ") + " again at any time; the deployments continue"
 }
 
 // exitCode returns the exit code of an outcome: 0 only for the wanted one.

@@ -158,6 +158,9 @@ func (v *waitView) printResults(ctx context.Context, all []waitOutcome) {
 			fmt.Fprintf(v.session.Env.Out, "%s: %s\n", w.update.Target.Name(), w.update.ReachedText(w.reached))
 		case w.err == nil:
 			v.printVerdict(w.update)
+		case ctx.Err() != nil && len(all) > 1:
+			fmt.Fprintf(v.session.Env.Out, "%s: not decided: %s\n", w.target.Name(),
+				cmp.Or(w.update.Verdict.Detail, "AWS was not read yet"))
 		}
 	}
 }

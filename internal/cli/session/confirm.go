@@ -31,9 +31,12 @@ func (s *Session) Ask(does, question string) (string, error) {
 }
 
 // CanAsk reports whether a person can see a question and answer it: input and errors are a terminal.
-func (s *Session) CanAsk() bool {
+func (s *Session) CanAsk() bool { return s.InputIsTerminal() && s.Env.IsTerminal(s.Env.Err) }
+
+// InputIsTerminal reports whether the input is a terminal.
+func (s *Session) InputIsTerminal() bool {
 	in, ok := s.Env.In.(io.Writer) // a terminal is open for both
-	return ok && s.Env.IsTerminal(in) && s.Env.IsTerminal(s.Env.Err)
+	return ok && s.Env.IsTerminal(in)
 }
 
 // AskLine asks a person for one line. It returns io.EOF if the input ends without one, and the cause of ctx if that

@@ -30,12 +30,23 @@ func (s *Session) OpenJournalForWrite() (*journal.Journal, error) {
 // OpenExistingJournal is [Session.OpenJournalForWrite] for a command that continues what the journal has. A file that --state
 // names must exist: a new one would only hide the mistake.
 func (s *Session) OpenExistingJournal() (*journal.Journal, error) {
-	if s.Flags.state != "" && s.Flags.state != journal.Memory && !s.hasJournal() {
-		return nil, &sluice.Error{Op: "open the journal", Resource: s.Flags.state, Kind: sluice.NotFound,
-			Err:  errors.New("there is no such file"),
-			Next: "name the journal of the process that deployed with --state; a CI job gets it as an artifact of the job before"}
+	if err := s.CheckStateExists(); err != nil {
+		return nil, err
 	}
 	return s.OpenJournalForWrite()
+}
+
+// CheckStateExists returns an error if --state names a file that does not exist.
+func (s *Session) CheckStateExists() error {
+	if s.Flags.state == "" || s.Flags.state == journal.Memory || s.hasJournal() {
+		return nil
+	}
+	if err := s.checkStateFolder(); err != nil {
+		return err
+	}
+	return &sluice.Error{Op: "open the journal", Resource: s.Flags.state, Kind: sluice.NotFound,
+		Err:  errors.New("there is no such file"),
+		Next: "name the journal of the process that deployed with --state; a CI job gets it as an artifact of the job before"}
 }
 
 // hasJournal reports whether the file of the journal exists, or cannot be looked for.
@@ -66,11 +77,11 @@ func (s *Session) openJournal() (*journal.Journal, error) {
 // Only the folder of the journal without --state is created.
 func (s *Session) checkStateFolder() error {
 	dir := filepath.Dir(s.Flags.state)
-	if s.Flags.state == "" || s.Flags.state == journal.Memory || s.exists(dir) {
+	if s.Flags.state == "" || s.Flags.state == journal.Memory || s.Exists(dir) {
 		return nil
 	}
 	above := filepath.Dir(dir)
-	for !s.exists(above) && above != filepath.Dir(above) {
+	for !s.Exists(above) && above != filepath.Dir(above) {
 		above = filepath.Dir(above)
 	}
 	next := "create the folder, or give --state a file in a folder that exists"

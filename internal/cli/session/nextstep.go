@@ -17,14 +17,20 @@ import (
 // ownCommand matches a command of sluice that reads AWS, the journal or the application's files, and namedPlace the words
 // after it if they name a deployment, a service, a folder, or a word such as ID for which a person puts something.
 var (
-	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|history|logs|plan|refresh|resume|` +
+	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|exec|history|logs|plan|refresh|resume|` +
 		`revisions|rollback|run|scale|status|tasks|verify|wait)\b`)
 	namedPlace = regexp.MustCompile(`^[^,;]* (?:slc-|--cluster|--service|[^ ,;]*/|[A-Z]{2,}\b|in the application's folder)`)
 	nextClause = regexp.MustCompile(`,|;|\. | or | then `)
 )
 
 // takesService are the commands that take CLUSTER/SERVICE in place of a folder.
-var takesService = []string{"abort", "approve", "continue", "history", "logs", "resume", "rollback", "status", "tasks", "wait"}
+var takesService = []string{"abort", "approve", "continue", "exec", "history", "logs", "resume", "revisions",
+	"rollback", "status", "tasks", "wait"}
+
+// commandTakesService reports whether the command line's command takes CLUSTER/SERVICE in place of a folder.
+func (s *Session) commandTakesService() bool {
+	return len(s.words) > 1 && slices.Contains(takesService, s.words[1])
+}
 
 // SetPlace keeps what the command line names, for the next steps that it prints.
 func (s *Session) SetPlace(args []string, f *pflag.FlagSet) {
@@ -162,7 +168,7 @@ func (s *Session) takesPlace(command, words string) bool {
 	if _, isService := s.ServiceAt(s.place); isService {
 		return slices.Contains(takesService, command) && !strings.Contains(words, "--adopt") // which needs the files
 	}
-	return !strings.HasPrefix(s.place, "slc-") && s.exists(s.place)
+	return !strings.HasPrefix(s.place, "slc-") && s.Exists(s.place)
 }
 
 // PrintNext prints a next step.

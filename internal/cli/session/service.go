@@ -28,15 +28,15 @@ var serviceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}/[A-Za-z0-9_-]{1,255}
 // ServiceAt returns the service that an argument names. isService is false if the argument is an existing folder or
 // file, the ID of a deployment, or not of the form CLUSTER/SERVICE.
 func (s *Session) ServiceAt(arg string) (of Service, isService bool) {
-	if !serviceName.MatchString(arg) || s.exists(arg) {
+	if !serviceName.MatchString(arg) || s.Exists(arg) {
 		return Service{}, false
 	}
 	of.Cluster, of.Name, _ = strings.Cut(arg, "/")
 	return of, true
 }
 
-// exists reports whether a file or a folder is at a path.
-func (s *Session) exists(path string) bool {
+// Exists reports whether a file or a folder is at a path.
+func (s *Session) Exists(path string) bool {
 	abs, err := s.Env.absolutePath(path)
 	if err != nil {
 		return false
@@ -95,7 +95,7 @@ func (s *Session) AdviseYAML(path, usual string, err error) (meant string, why e
 		dir, what = path, "it is a folder"
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
-	} else if near := s.nearFolder(dir); near != "" && !s.exists(dir) {
+	} else if near := s.nearFolder(dir); near != "" && !s.Exists(dir) {
 		dir, what = near, "there is no folder "+filepath.ToSlash(dir)
 	}
 	files := s.namesIn(dir, func(e fs.DirEntry) bool {
@@ -135,7 +135,7 @@ func (s *Session) adviseMissing(path string, err error) error {
 		advised.Next = "name " + which + ": " + s.commandAt(path, filepath.ToSlash(filepath.Join(path, below[0])))
 		return &advised
 	}
-	if s.exists(path) {
+	if s.Exists(path) {
 		return err
 	}
 	near, names, beside := s.nearFolder(path), s.recordedServices(path), s.applicationsBeside(path)
@@ -145,10 +145,12 @@ func (s *Session) adviseMissing(path string, err error) error {
 		advised.Next = "name the folder " + near
 	case len(beside) > 0:
 		advised.Next = "name one of the applications beside it: " + definition.ListNames(beside)
-	case len(names) > 0:
+	case len(names) > 0 && s.commandTakesService():
 		advised.Next = "name the service as CLUSTER/SERVICE: " + strings.Join(names, ", ")
 	case serviceName.MatchString(path):
 		advised.Next = "name the application's folder, or write its files: sluice init --cluster " + cluster + " --service " + name
+	case serviceName.MatchString("x/"+path) && s.commandTakesService():
+		advised.Next = "name the application's folder, or the service as CLUSTER/" + path
 	case serviceName.MatchString("x/" + path):
 		advised.Next = "name the application's folder; status, history, logs, wait and rollback also take CLUSTER/" + path
 	}
@@ -162,7 +164,7 @@ func (s *Session) applicationsBeside(path string) (all []string) {
 		return nil
 	}
 	for _, name := range s.namesIn(parent, fs.DirEntry.IsDir) {
-		if folder := filepath.Join(parent, name); s.exists(filepath.Join(folder, "sluice.yaml")) {
+		if folder := filepath.Join(parent, name); s.Exists(filepath.Join(folder, "sluice.yaml")) {
 			all = append(all, filepath.ToSlash(folder))
 		}
 	}
@@ -176,7 +178,8 @@ func applicationsBelow(err error) []string {
 	return none.Below
 }
 
-// recordedServices returns the services of the journal, as CLUSTER/SERVICE, that have this name.
+// recordedServices returns the services of the journal, as CLUSTER/SERVICE, that have this name. Without one, it is the
+// service whose name is nearest.
 func (s *Session) recordedServices(name string) (all []string) {
 	if !serviceName.MatchString("x/" + name) {
 		return nil
@@ -186,12 +189,21 @@ func (s *Session) recordedServices(name string) (all []string) {
 		return nil
 	}
 	defer j.Close()
-	found, err := j.Deployments(s.commandContext(), journal.Filter{Service: name})
+	found, err := j.Deployments(s.commandContext(), journal.Filter{})
 	if err != nil {
 		return nil
 	}
+	var services []string
 	for _, d := range found {
-		if of := d.Cluster + "/" + d.Service; !slices.Contains(all, of) {
+		if !IsTaskRun(d.Service) && !slices.Contains(services, d.Service) {
+			services = append(services, d.Service)
+		}
+	}
+	if !slices.Contains(services, name) {
+		name = definition.Nearest(name, services)
+	}
+	for _, d := range found {
+		if of := d.Cluster + "/" + d.Service; d.Service == name && !slices.Contains(all, of) {
 			all = append(all, of)
 		}
 	}

@@ -94,7 +94,7 @@ func (s *Session) refuseDuplicates(c *cobra.Command, paths []string) error {
 // expandPattern returns the folders that a pattern such as services/* fits, sorted. A shell expands a pattern that is not
 // quoted itself, except on Windows. An argument that is no pattern is returned as it is.
 func (s *Session) expandPattern(c *cobra.Command, arg string) ([]string, error) {
-	if !strings.ContainsAny(arg, "*?[") || s.exists(arg) {
+	if !strings.ContainsAny(arg, "*?[") || s.Exists(arg) {
 		return []string{arg}, nil
 	}
 	refuse := func(err error, next string) ([]string, error) {

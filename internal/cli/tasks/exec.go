@@ -112,7 +112,12 @@ func (p *program) runPlugin(region string, target upkeep.ExecTarget, session []b
 	err = p.Env.RunProgram(sessionPlugin, string(session), region, "StartSession", "", string(request),
 		"https://ssm."+region+".amazonaws.com")
 	if err != nil {
-		return &sluice.Error{Op: does, Resource: target.Task, Err: fmt.Errorf("%s: %w", sessionPlugin, err)}
+		next := "run sluice tasks to see whether the task still runs, then run sluice exec again"
+		if !p.InputIsTerminal() {
+			err = fmt.Errorf("%w; it needs a terminal, and the input is none", err)
+			next = "run sluice exec in a terminal; in CI, under script, which makes one"
+		}
+		return &sluice.Error{Op: does, Resource: target.Task, Err: fmt.Errorf("%s: %w", sessionPlugin, err), Next: next}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
@@ -43,7 +44,7 @@ or stops it.`,
   sluice tasks --output json | jq -r .id
   sluice tasks --id 0123abcd --stop
   sluice tasks --find --stop`,
-		Args: session.AtMost(1),
+		Args: session.AtMost(1, "name the task with --id: sluice tasks DIR --id ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.Path(c, args)
 			if err != nil {
@@ -75,7 +76,11 @@ type taskEntry struct {
 
 func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error {
 	if o.stop && o.id == "" && !o.find {
-		return &sluice.Error{Op: "sluice tasks", Err: errors.New("--stop needs the task"), Next: "give --id ID"}
+		next := "give --id ID"
+		if _, isService := p.ServiceAt(path); !isService && !p.Exists(path) {
+			next = "name the task with --id: sluice tasks --id " + session.ShellLine([]string{path}) + " --stop"
+		}
+		return &sluice.Error{Op: "sluice tasks", Err: errors.New("--stop needs the task"), Next: next}
 	}
 	t, err := p.open(ctx, path)
 	if err != nil {
@@ -141,16 +146,27 @@ func findTask(all []ecs.Task, id string) (ecs.Task, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return ecs.Task{}, &sluice.Error{Op: "find the task", Resource: id, Kind: sluice.NotFound,
-			Err: errors.New("no running task of the application has this ID"), Next: "run sluice tasks to list the tasks"}
+		var short []string
+		for _, t := range all {
+			short = append(short, shortID(t))
+		}
+		why := "no running task of the application has this ID"
+		if len(short) > 0 {
+			why += "; they begin with " + definition.ListNames(short)
+		}
+		return ecs.Task{}, &sluice.Error{Op: "find the task", Resource: id, Kind: sluice.NotFound, Err: errors.New(why),
+			Next: "run sluice tasks to list the tasks"}
 	}
 	return ecs.Task{}, &sluice.Error{Op: "find the task", Resource: id,
 		Err: fmt.Errorf("%d tasks have an ID that begins so", len(found)), Next: "give more characters of the ID"}
 }
 
+// shortID returns the first characters of a task's ID, for people.
+func shortID(t ecs.Task) string { return t.ID[:min(8, len(t.ID))] }
+
 // stopTask stops a task after a confirmation.
 func (p *program) stopTask(ctx context.Context, t *target, task ecs.Task, force bool) error {
-	short := task.ID[:min(8, len(task.ID))]
+	short := shortID(task)
 	if !force {
 		if err := p.Confirm("stop task "+task.ID+" of "+task.Revision, short); err != nil {
 			return err
