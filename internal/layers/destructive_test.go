@@ -62,6 +62,9 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the service has the claim of a deployment of another journal", "rolling-history.txtar"},
 	"name the task with --id: sluice tasks --id … --stop": {
 		"a person gave --stop and the ID as an argument, and no folder has its name", "mistakes.txtar"},
+	"use … or less; with a raised quota, first run: aws ecs update-service": {
+		"the service exists, and a person asked for that many tasks; AWS refuses the command unless the quota is raised",
+		"TestTasksBeyondTheQuotaAreRefused"},
 	"stop the task, which still runs: sluice tasks --id ID --stop": {
 		"the timeout of a deployment without a service passed while its tasks ran", "run.txtar"},
 	"run sluice resume … to release it, or give this command --take-over": {

@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"cmp"
 	"fmt"
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -17,6 +18,9 @@ func refuseUndeployable(app *appfile.Application, live plan.AWSState, o Options)
 		return err
 	}
 	if err := refuseCount(app, o); err != nil {
+		return err
+	}
+	if err := refuseManyTasks(app, live, o); err != nil {
 		return err
 	}
 	if err := refuseController(app, live); err != nil {
@@ -53,6 +57,35 @@ func refuseCount(app *appfile.Application, o Options) error {
 	return &sluice.Error{Op: "plan", Resource: app.File,
 		Err:  fmt.Errorf("the service is a DAEMON with one task on each instance, so it cannot have %d tasks", *o.Tasks),
 		Next: "leave --tasks out"}
+}
+
+// tasksPerService is how many tasks a service may have, unless AWS has raised the quota (ECS Developer Guide, "Amazon ECS
+// service quotas").
+const tasksPerService = 5000
+
+// refuseManyTasks rejects a desired count beyond the quota, which ECS refuses after the first writes. A service with as many
+// tasks shows that the account has a higher quota.
+func refuseManyTasks(app *appfile.Application, live plan.AWSState, o Options) error {
+	count, place := 0, ""
+	switch in := app.Service.Input; {
+	case o.Tasks != nil:
+		count = *o.Tasks
+	case in.DesiredCount != nil:
+		count, place = int(*in.DesiredCount), app.PlaceOfKey("desiredCount")
+	}
+	exists := live.ServiceStatus() == "ACTIVE"
+	if count <= tasksPerService || exists && live.Service.DesiredCount > tasksPerService {
+		return nil
+	}
+	cluster, name := cmp.Or(sluice.ARNName(app.Cluster), "default"), *app.Service.Input.ServiceName
+	next := fmt.Sprintf("use %d or less, or several services", tasksPerService)
+	if exists {
+		next = fmt.Sprintf("use %d or less; with a raised quota, first run: aws ecs update-service --cluster %s --service %s "+
+			"--desired-count %d", tasksPerService, cluster, name, count)
+	}
+	return appfile.LocateAt(place, &sluice.Error{Op: "plan", Resource: cluster + "/" + name,
+		Err:  fmt.Errorf("%d tasks are more than %d, AWS's quota of tasks per service", count, tasksPerService),
+		Next: next})
 }
 
 // wantsNoTasks reports whether the desired count is 0. It uses the count of the file, otherwise the
