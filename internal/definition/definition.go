@@ -67,6 +67,16 @@ func (s *Service) TargetGroups() (all []string) {
 	return all
 }
 
+// SteeredRules returns the ARNs of the rules that ECS's own strategy writes, for callers and for tests.
+func (s *Service) SteeredRules() (all []string) {
+	for _, lb := range s.Input.LoadBalancers {
+		if c := lb.AdvancedConfiguration; c != nil {
+			all = append(all, aws.ToString(c.ProductionListenerRule), aws.ToString(c.TestListenerRule))
+		}
+	}
+	return all
+}
+
 // Difference is one member that differs after AWS's defaults are filled in. Want and Have are for
 // people: short, and without values that may be secret.
 type Difference struct {

@@ -55,7 +55,7 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	case wrong == "" && t.IsUnused() && t.Name == nil:
 		return Decision{Cause: NoRequests}
 	case wrong == "" && (lacks == "" || late):
-		return Decision{Cause: lacks}
+		return Decision{Cause: cmp.Or(lacks, strays(t, tasks))}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
 		return Decision{Cause: Describe("callers did not reach the service before, and do not now", problems)}
 	case !late:
@@ -65,6 +65,18 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	}
 	return Decision{Failed: true, Cause: c.Says + ", but " + Describe("callers do not get it", problems),
 		Next: problems[0].Next()}
+}
+
+// strays says which targets that get requests belong to no task of the service; empty: there is none.
+func strays(t Traffic, tasks Tasks) string {
+	n := t.MostTargets() - max(tasks.Running, tasks.Desired)
+	switch {
+	case n <= 0:
+		return ""
+	case n == 1:
+		return "1 more target than the service has tasks gets a part of the requests"
+	}
+	return fmt.Sprintf("%d more targets than the service has tasks get a part of the requests", n)
 }
 
 // lacks returns what a restored version still lacks, for users; empty: nothing.

@@ -38,7 +38,9 @@ func TestDecide(t *testing.T) {
 			early: wait, text: "3 of 4 tasks run"},
 		"a restored task has ended": {now: serves, tasks: Tasks{3, 3}, confirm: Confirmation{IsRollback: true},
 			early: wait, text: "4 targets get requests, and 3 tasks run"},
-		"a target of others": {now: serves, tasks: Tasks{3, 3}, confirm: Confirmation{IsRollback: true, Others: 1}},
+		"a target of others": {now: serves, tasks: Tasks{3, 3}, confirm: Confirmation{IsRollback: true, Others: 1},
+			text: "1 more target than the service has tasks gets a part of the requests"},
+		"targets of others": {now: serves, tasks: Tasks{2, 2}, text: "2 more targets than the service has tasks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for waited, want := range map[time.Duration]string{0: c.early, minute - time.Nanosecond: c.early, minute: c.late} {

@@ -109,10 +109,21 @@ func (t Traffic) MostlyUnhealthy() string {
 	return strings.Join(all, "; ")
 }
 
+// Besides returns the rules that send callers to the service, and that are neither written nor rules of a written
+// listener. written are ARNs.
+func (t Traffic) Besides(written []string) (all []Route) {
+	for _, r := range t.Routes {
+		if t.reached(r.ARN) && !isOf(written, r.Rule) && !t.isCovered(r) && firstFor(r.Conditions, r, t.Routes) == nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // LostSince returns the rules by which callers reached the service in an earlier read, and do not any more.
 func (t Traffic) LostSince(before Traffic) (all []Problem) {
 	for _, p := range t.Problems(before) {
-		if before.reached(p.Route.ARN) && (!t.serves(p.Route) || p.Former != "") {
+		if before.reached(p.Route.ARN) && (!t.leads(p.Route) || p.Former != "") {
 			all = append(all, p)
 		}
 	}
@@ -136,6 +147,10 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) (why strin
 			why, isOpen = text, opens
 		}
 	}
+	if why == "" && before.sentMore(r, t) {
+		why = r.Name() + " sends more of its requests to another service than before: it forwards to " +
+			DescribeShares(r.Forward)
+	}
 	return why, isOpen
 }
 
@@ -146,6 +161,8 @@ func (t Traffic) isForOthers(r Route, before Traffic) bool {
 	switch {
 	case r.Gone != "" && t.isReplaced(r, before):
 		return true
+	case r.Beside:
+		return !before.reached(r.ARN) || t.isCovered(r)
 	case before.reached(r.ARN):
 		return false
 	case own == 0 && (!r.Named && (r.Gone != "" || !t.namesOwn(r)) || r.Gone == "" && t.otherServes(r)):
@@ -176,12 +193,22 @@ func (t Traffic) problemOfRule(r Route, before Traffic) string {
 	return ""
 }
 
+// sentMore reports whether a rule sent a greater part of its requests to groups of the service in this read than in the
+// one of now. A group of this read may be none of the service now, without any task.
+func (t Traffic) sentMore(r Route, now Traffic) bool {
+	was, _ := t.route(r.ARN)
+	ownThen, allThen := t.weight(was)
+	t.Groups = slices.Concat(t.Groups, now.Groups)
+	own, all := t.weight(r)
+	return t.reached(r.ARN) && own*allThen < ownThen*all
+}
+
 // changes describes how the requests that a rule gets differ from those that it got in this earlier read; empty: it gets
 // at least the same ones, or reached no group of the service then.
 func (t Traffic) changes(r Route) string {
 	was, ok := t.route(r.ARN)
 	switch {
-	case !ok || !t.serves(was):
+	case !ok || !t.reached(r.ARN):
 		return ""
 	case was.Port != r.Port && was.Port != 0:
 		return fmt.Sprintf("its listener has port %d, and had %d", r.Port, was.Port)
@@ -261,10 +288,14 @@ func (t Traffic) otherServes(r Route) bool {
 	})
 }
 
-// reached reports whether a rule sent requests to the service in this read.
+// reached reports whether a rule sent requests to the service in this read: one that deployments do not write, to healthy
+// targets.
 func (t Traffic) reached(rule string) bool {
 	r, ok := t.route(rule)
-	return ok && t.serves(r)
+	return ok && t.leads(r) && (!r.Beside || slices.ContainsFunc(r.Forward, func(s sluice.Share) bool {
+		g, _ := t.group(s.Group)
+		return s.Weight > 0 && g.Healthy > 0
+	}))
 }
 
 // isReplaced reports whether another rule of the same port, which did not exist before, sends the same requests to the

@@ -179,28 +179,41 @@ func TestRuleInFront(t *testing.T) {
 	header := func(name string, v ...string) Condition {
 		return Condition{Field: "http-header", Header: name, Values: v}
 	}
+	regex := func(field, v string) Condition { return Condition{Field: field, Values: []string{v}, Regex: true} }
+	ip := func(v ...string) Condition { return Condition{Field: "source-ip", Values: v} }
 	for name, c := range map[string]struct {
 		front, behind conditions
 		hides         bool
 	}{
-		"any path":           {conditions{path("/*")}, conditions{host("a.example.com")}, true},
-		"any host and path":  {conditions{host("*"), path("*")}, nil, true},
-		"any network":        {conditions{{Field: "source-ip", Values: []string{"0.0.0.0/0"}}}, nil, true},
-		"the default":        {conditions{path("/a")}, nil, false},
-		"the same":           {conditions{path("/a"), host("x")}, conditions{host("X"), path("/a")}, true},
-		"one more condition": {conditions{path("/a"), host("x")}, conditions{path("/a")}, false},
-		"one of two values":  {conditions{path("/a")}, conditions{path("/a", "/b")}, false},
-		"both values":        {conditions{path("/a", "/b", "/c")}, conditions{path("/a", "/b")}, true},
-		"a prefix":           {conditions{path("/a*")}, conditions{path("/api/*")}, true},
-		"a longer prefix":    {conditions{path("/api/*")}, conditions{path("/a*")}, false},
-		"one character":      {conditions{path("/a?")}, conditions{path("/ab")}, true},
-		"any for one":        {conditions{path("/a?")}, conditions{path("/a*")}, false},
-		"in the middle":      {conditions{path("/a*c")}, conditions{path("/abc")}, true},
-		"another header":     {conditions{header("a", "1")}, conditions{header("b", "1")}, false},
-		"any of a header":    {conditions{header("a", "*")}, nil, false},
-		"case of paths":      {conditions{path("/A")}, conditions{path("/a")}, false},
-		"expressions": {conditions{{Field: "path-pattern", Values: []string{".*"}, Regex: true}},
-			conditions{path("/a")}, false},
+		"any path":                  {conditions{path("/*")}, conditions{host("a.example.com")}, true},
+		"any host and path":         {conditions{host("*"), path("*")}, nil, true},
+		"any network":               {conditions{{Field: "source-ip", Values: []string{"0.0.0.0/0"}}}, nil, true},
+		"the default":               {conditions{path("/a")}, nil, false},
+		"the same":                  {conditions{path("/a"), host("x")}, conditions{host("X"), path("/a")}, true},
+		"one more condition":        {conditions{path("/a"), host("x")}, conditions{path("/a")}, false},
+		"one of two values":         {conditions{path("/a")}, conditions{path("/a", "/b")}, false},
+		"both values":               {conditions{path("/a", "/b", "/c")}, conditions{path("/a", "/b")}, true},
+		"a prefix":                  {conditions{path("/a*")}, conditions{path("/api/*")}, true},
+		"a longer prefix":           {conditions{path("/api/*")}, conditions{path("/a*")}, false},
+		"one character":             {conditions{path("/a?")}, conditions{path("/ab")}, true},
+		"any for one":               {conditions{path("/a?")}, conditions{path("/a*")}, false},
+		"in the middle":             {conditions{path("/a*c")}, conditions{path("/abc")}, true},
+		"another header":            {conditions{header("a", "1")}, conditions{header("b", "1")}, false},
+		"any of a header":           {conditions{header("a", "*")}, nil, false},
+		"case of paths":             {conditions{path("/A")}, conditions{path("/a")}, false},
+		"any of an expression":      {conditions{regex("host-header", "^.*$")}, conditions{path("/a")}, true},
+		"an expression":             {conditions{regex("host-header", `.*\.example\.com`)}, conditions{host("a.example.com")}, true},
+		"an expression for another": {conditions{regex("host-header", `.*\.example\.com`)}, conditions{host("a.example.org")}, false},
+		"a part of the host":        {conditions{regex("host-header", "example")}, conditions{host("a.example.com")}, false},
+		"an expression for any":     {conditions{regex("host-header", "a.*")}, conditions{host("a*")}, false},
+		"the same expression":       {conditions{regex("path-pattern", "/a+")}, conditions{regex("path-pattern", "/a+")}, true},
+		"a pattern before one":      {conditions{path("/a*")}, conditions{regex("path-pattern", "/a+")}, false},
+		"any client":                {conditions{header("User-Agent", "*")}, nil, true},
+		"two halves":                {conditions{ip("0.0.0.0/1", "128.0.0.0/1")}, nil, true},
+		"less than two halves":      {conditions{ip("0.0.0.0/1", "128.0.0.0/2")}, nil, false},
+		"a wider network":           {conditions{ip("10.0.0.0/8")}, conditions{ip("10.1.0.0/16", "10.2.0.0/16")}, true},
+		"a smaller network":         {conditions{ip("10.1.0.0/16")}, conditions{ip("10.0.0.0/8")}, false},
+		"four parts of a network":   {conditions{ip("10.0.0.0/10", "10.64.0.0/10", "10.128.0.0/9")}, conditions{ip("10.0.0.0/8")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			front, behind := rule("1", to(others, 1)), rule("2", to(blue, 1))

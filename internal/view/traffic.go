@@ -26,6 +26,15 @@ type Scope struct {
 // IsEmpty reports whether the service has no target group.
 func (s Scope) IsEmpty() bool { return len(s.Groups)+len(s.Names) == 0 }
 
+// WithListeners returns the scope of a service that CodeDeploy deploys: callers use one listener, and tests another, or
+// none.
+func (s Scope) WithListeners(production, test string) Scope {
+	if s.Listeners = []string{production}; test != "" && test != production {
+		s.TestRules = []string{test}
+	}
+	return s
+}
+
 // Balancers returns the ARNs of the load balancers of the rules that the scope names.
 func (s Scope) Balancers() (all []string) {
 	for _, arn := range s.Rules {
@@ -39,18 +48,28 @@ func (s Scope) names(r sluice.Rule) bool {
 	return slices.Contains(s.Rules, r.ARN) || r.IsDefault() && slices.Contains(s.Rules, r.Listener)
 }
 
-// isProduction reports whether callers use the rule.
+// isProduction reports whether the rule is one of those that deployments of the service write for its callers.
 func (s Scope) isProduction(r sluice.Rule) bool {
-	names := func(all []string) bool { return slices.Contains(all, r.ARN) || slices.Contains(all, r.Listener) }
 	switch {
-	case names(s.TestRules) && !slices.Contains(s.Rules, r.ARN):
+	case s.isTest(r):
 		return false
 	case len(s.Rules) > 0:
-		return names(s.Rules)
-	case len(s.Listeners) > 0 && !slices.Contains(s.Listeners, r.Listener):
-		return false
+		return isOf(s.Rules, r)
 	}
-	return s.TestGroup == "" || len(r.Forward) != 1 || r.Forward[0].Group != s.TestGroup
+	return len(s.Listeners) == 0 || slices.Contains(s.Listeners, r.Listener)
+}
+
+// isTest reports whether only tests use the rule.
+func (s Scope) isTest(r sluice.Rule) bool {
+	if isOf(s.TestRules, r) {
+		return !slices.Contains(s.Rules, r.ARN)
+	}
+	return s.TestGroup != "" && len(r.Forward) == 1 && r.Forward[0].Group == s.TestGroup && !isOf(s.Rules, r)
+}
+
+// isOf reports whether a list of ARNs contains a rule or its listener.
+func isOf(all []string, r sluice.Rule) bool {
+	return slices.Contains(all, r.ARN) || slices.Contains(all, r.Listener)
 }
 
 // Traffic is where callers of a service are sent, as one read of its load balancers shows.
@@ -107,6 +126,8 @@ type Route struct {
 	Repair string `json:"repair,omitempty"`
 	// Named: the service or its files name the rule as the one of its callers, whatever it does now.
 	Named bool `json:"named,omitempty"`
+	// Beside: the rule names a group of the service, and deployments write other rules. Callers may use it.
+	Beside bool `json:"beside,omitempty"`
 	// Conditions are those of the rule. None: it is a default action, or an earlier version of sluice read it.
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Hidden describes the rule of the listener that gets each request before this one, and does not send them to the
@@ -230,8 +251,11 @@ func (t Traffic) ReceivesRequests() bool {
 	return slices.ContainsFunc(t.Routes, t.serves)
 }
 
-// serves reports whether a rule exists, gets requests, and gives weight to the service.
-func (t Traffic) serves(r Route) bool {
+// serves reports whether a rule that deployments write exists, gets requests, and gives weight to the service.
+func (t Traffic) serves(r Route) bool { return !r.Beside && t.leads(r) }
+
+// leads reports whether a rule exists, gets requests, and gives weight to the service.
+func (t Traffic) leads(r Route) bool {
 	own, _ := t.weight(r)
 	return own > 0 && r.Gone == "" && r.Hidden == ""
 }
@@ -325,14 +349,14 @@ func (t Traffic) HasWeight(group string) bool {
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
 	t.TestGroup = s.TestGroup
 	for _, r := range rules {
-		r.Named = s.names(r.Rule)
-		if s.isProduction(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
+		r.Named, r.Beside = s.names(r.Rule), !s.isProduction(r.Rule)
+		if !s.isTest(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
 			t.hide(&r, s, rules)
 			t.Routes = append(t.Routes, r)
 		}
 	}
 	for _, was := range before.Routes {
-		if t.has(was.ARN) || !s.isProduction(was.Rule) {
+		if t.has(was.ARN) || s.isTest(was.Rule) {
 			continue
 		}
 		was.Repair, was.Gone = "", RuleDeleted
@@ -351,7 +375,7 @@ func (t Traffic) hide(r *Route, s Scope, rules []Route) {
 		if first == nil {
 			return
 		}
-		if own, _ := t.weight(*first); own > 0 && s.isProduction(first.Rule) {
+		if own, _ := t.weight(*first); own > 0 && s.isProduction(first.Rule) && !r.Beside {
 			return
 		}
 		if !slices.ContainsFunc(hiding, func(h Route) bool { return h.ARN == first.ARN }) {

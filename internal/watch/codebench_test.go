@@ -52,6 +52,7 @@ applications:
         service: web
         targetGroups: [web-a, web-b]
         listener: "edge:80"
+        testListener: "edge:8080"
 %s
 %s
 `

@@ -21,11 +21,16 @@ type codeDeployWaiter struct {
 	*waiter
 	client       codedeploy.Client
 	judge        verdict.CodeDeployFollower
-	service      Target // the service of the deployment, once it is known
-	searchedPast bool   // replaced deployments were searched for the revision
-	skipsSearch  bool   // do not search the account for the deployment group of the service
-	listener     string // the production listener of the deployment group; empty: not read, or not known
+	service      Target    // the service of the deployment, once it is known
+	searchedPast bool      // replaced deployments were searched for the revision
+	skipsSearch  bool      // do not search the account for the deployment group of the service
+	listeners    listeners // of the deployment group; the zero value: not read, or not known
 }
+
+// listeners are the ARNs of the listeners of a deployment group; the zero value: the service names its rules.
+type listeners struct{ production, test string }
+
+func listenersOf(g codedeploy.GroupSettings) listeners { return listeners{g.Listener, g.TestListener} }
 
 // PollCodeDeploy polls the CodeDeploy deployment of a service once: the one in progress, otherwise
 // the newest one that its task sets name. Update.Code is nil if there is none.
@@ -73,20 +78,20 @@ func (f *waiter) runCodeDeploy(ctx, reading context.Context) (Update, error) {
 	}
 }
 
-// readTrafficBefore is [waiter.readTrafficBefore] with the production listener of the deployment group.
+// readTrafficBefore is [waiter.readTrafficBefore] with the listeners of the deployment group.
 func (c *codeDeployWaiter) readTrafficBefore(ctx context.Context, seen Update) {
 	if seen.Code == nil || c.target.SkipsTraffic || c.before.isTried || c.lastRead.State == nil {
 		return
 	}
-	if c.readListener(ctx, seen); c.listener != "" {
-		c.waiter.readTrafficBefore(ctx, c.listener)
+	if c.readListeners(ctx, seen); c.listeners.production != "" {
+		c.waiter.readTrafficBefore(ctx, c.listeners)
 	}
 	c.before.isTried = true
 }
 
-// readListener reads the production listener of the deployment group, unless it is known.
-func (c *codeDeployWaiter) readListener(ctx context.Context, seen Update) {
-	if c.listener != "" {
+// readListeners reads the listeners of the deployment group, unless they are known.
+func (c *codeDeployWaiter) readListeners(ctx context.Context, seen Update) {
+	if c.listeners.production != "" {
 		return
 	}
 	g, err := codedeploy.GroupSettings{}, error(nil)
@@ -97,7 +102,7 @@ func (c *codeDeployWaiter) readListener(ctx context.Context, seen Update) {
 		g, err = c.groupOf(ctx, c.service.Cluster, c.service.Service, []string{seen.Verdict.Deployment})
 	}
 	if err == nil {
-		c.listener = g.Listener
+		c.listeners = listenersOf(g)
 	}
 }
 
@@ -313,10 +318,10 @@ func (c *codeDeployWaiter) newestDeployment(ctx context.Context, s *verdict.Serv
 		}
 		g, err := c.groupOf(ctx, s.Cluster, s.Name, by)
 		if err != nil || g.Last.ID == "" {
-			c.listener = g.Listener
+			c.listeners = listenersOf(g)
 			return nil, err
 		}
-		id, c.listener = g.Last.ID, g.Listener
+		id, c.listeners = g.Last.ID, listenersOf(g)
 	}
 	return c.client.GetDeployment(ctx, id)
 }
@@ -353,15 +358,15 @@ func (w *Watch) searchGroups(ctx context.Context, keys []string) (map[string]cod
 	return found, err
 }
 
-// confirmTraffic is [waiter.confirmTraffic] with the production listener of the deployment group. Without the group
-// the listener is not known, and a test listener cannot be told from it.
+// confirmTraffic is [waiter.confirmTraffic] with the listeners of the deployment group. Without the group
+// they are not known, and a test listener cannot be told from it.
 func (c *codeDeployWaiter) confirmTraffic(ctx context.Context, seen Update) Update {
 	if c.target.SkipsTraffic || seen.Verdict.Outcome != sluice.Succeeded && seen.Verdict.Outcome != sluice.RolledBack {
 		return seen
 	}
 	c.target.Cluster, c.target.Service = c.service.Cluster, c.service.Service
-	if c.readListener(ctx, seen); c.listener == "" {
+	if c.readListeners(ctx, seen); c.listeners.production == "" {
 		return seen
 	}
-	return c.waiter.confirmTraffic(ctx, seen, c.listener, c.judge.Limit())
+	return c.waiter.confirmTraffic(ctx, seen, c.listeners, c.judge.Limit())
 }

@@ -52,11 +52,11 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 		case reading.Err() != nil:
 			return f.timeOut(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
-			return f.confirmTraffic(reading, seen, "", f.judge.Limit()), nil
+			return f.confirmTraffic(reading, seen, listeners{}, f.judge.Limit()), nil
 		case errors.Is(err, errCodeDeploy):
 			return f.runCodeDeploy(ctx, reading)
 		case err == nil:
-			f.readTrafficBefore(reading, "")
+			f.readTrafficBefore(reading, listeners{})
 			f.readLostRules(reading)
 			due = seen.At.Add(seen.Verdict.NextPoll)
 		case isPermanent(err), isExhausted(ctx, err), !f.hasAnswer && account.Unsent(err):

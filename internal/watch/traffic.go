@@ -28,8 +28,8 @@ const (
 
 // readTrafficBefore reads, once, where callers are sent while the deployment has not ended. It leaves out what cannot be
 // read.
-func (f *waiter) readTrafficBefore(ctx context.Context, listener string) {
-	scope := f.trafficScope(f.lastRead.State, listener)
+func (f *waiter) readTrafficBefore(ctx context.Context, of listeners) {
+	scope := f.trafficScope(f.lastRead.State, of)
 	if f.before.isTried || f.target.SkipsTraffic || scope.IsEmpty() {
 		return
 	}
@@ -48,7 +48,7 @@ func (f *waiter) readLostRules(ctx context.Context) {
 	if f.before.readAt.IsZero() {
 		f.before.readAt = now
 	}
-	scope := f.trafficScope(f.lastRead.State, "")
+	scope := f.trafficScope(f.lastRead.State, listeners{})
 	if now.Sub(f.before.readAt) < lostRulesInterval || !f.before.traffic.IsRead() || scope.IsEmpty() ||
 		f.lastService.IsNative() {
 		return
@@ -64,16 +64,16 @@ func (f *waiter) readLostRules(ctx context.Context) {
 }
 
 // trafficScope returns the rules that callers of the service use: those that the caller of the wait names, those of the
-// production listener of CodeDeploy, or those that the service names.
-func (f *waiter) trafficScope(s *ecs.ServiceState, listener string) view.Scope {
+// listeners of CodeDeploy, or those that the service names.
+func (f *waiter) trafficScope(s *ecs.ServiceState, of listeners) view.Scope {
 	scope := s.TrafficScope()
 	switch {
 	case scope.IsEmpty() || s.Desired == 0:
 		return view.Scope{}
 	case !f.target.Scope.IsEmpty():
 		return f.target.Scope
-	case listener != "":
-		scope.Listeners = []string{listener}
+	case of.production != "":
+		return scope.WithListeners(of.production, of.test)
 	}
 	return scope
 }
@@ -84,16 +84,16 @@ const LongestRead = 10 * time.Second
 
 // confirmTraffic returns the end of a wait if callers get the version that it names. A success or a rollback that
 // callers do not get fails after [view.ConfirmGrace], or at the hard limit. Without the permission to read the load
-// balancer it reports that. listener is the production listener of CodeDeploy; empty: the service names its rules.
+// balancer it reports that. of are the listeners of CodeDeploy.
 // limit is the hard limit; the zero time: there is none.
-func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener string, limit time.Time) Update {
+func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, limit time.Time) Update {
 	v := &seen.Verdict
 	if f.target.SkipsTraffic || v.State != verdict.Ended || v.Outcome != sluice.Succeeded && v.Outcome != sluice.RolledBack {
 		return seen
 	}
 	began := f.now()
 	state, err := f.lastRead.State, error(nil)
-	if listener != "" { // the last read may be from before the shift
+	if of.production != "" { // the last read may be from before the shift
 		state = nil
 	}
 	c := view.Confirmation{Says: v.Detail, Before: f.before.traffic}
@@ -110,7 +110,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 		}
 		var d view.Decision
 		if err == nil {
-			d, err = f.decideTraffic(ctx, &c, state, listener, waited, v)
+			d, err = f.decideTraffic(ctx, &c, state, of, waited, v)
 		}
 		switch {
 		case err != nil && (ecs.IsUnsupported(err) || waited >= view.ConfirmGrace):
@@ -148,9 +148,9 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 
 // decideTraffic reads whether callers get the version that serves, and sets v.Callers. waited is that of
 // [view.Confirmation.Decide].
-func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state *ecs.ServiceState, listener string,
+func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state *ecs.ServiceState, of listeners,
 	waited time.Duration, v *verdict.Verdict) (view.Decision, error) {
-	scope := f.trafficScope(state, listener)
+	scope := f.trafficScope(state, of)
 	if scope.IsEmpty() {
 		return view.Decision{}, nil
 	}

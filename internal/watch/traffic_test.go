@@ -57,8 +57,8 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 		{"served", func(*bench) {}, sluice.Succeeded, verdict.CallersServed, "web:2 serves"},
 		{"another, empty group has weight too", func(b *bench) { b.forward(50, 50) }, sluice.Failed, verdict.CallersServed,
 			"callers do not get it: default rule of port 80 sends 50 % of the requests to other, which has no healthy target"},
-		{"another service has weight too", func(b *bench) { b.forwardServed(50, 50) }, sluice.Succeeded, verdict.CallersServed,
-			"web:2 serves"},
+		{"another service has weight too", func(b *bench) { b.forwardServed(50, 50) }, sluice.Failed, verdict.CallersServed,
+			"sends more of its requests to another service than before: it forwards to web 50, other 50"},
 		{"no weight", func(b *bench) { b.forward(0, 0) }, sluice.Failed, verdict.CallersNone,
 			"callers do not get it: default rule of port 80 gives weight to no target group: callers get 503"},
 		{"no weight for some seconds", func(b *bench) {

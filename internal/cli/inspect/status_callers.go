@@ -82,7 +82,8 @@ func readCallers(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 		if err != nil {
 			return view.Traffic{}, err
 		}
-		scope.Names, scope.Listeners = g.TargetGroups, []string{g.Listener}
+		scope = scope.WithListeners(g.Listener, g.TestListener)
+		scope.Names = g.TargetGroups
 	}
 	for _, arn := range []string{s.primary, s.canary} {
 		if arn != "" {

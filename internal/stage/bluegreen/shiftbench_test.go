@@ -20,7 +20,7 @@ import (
 )
 
 // shiftWorld has service web, which CodeDeploy deploys; %s are lines of its
-// deployment group, and other applications.
+// deployment group, other applications and other listeners.
 const shiftWorld = `
 account: "123456789012"
 region: us-east-1
@@ -33,7 +33,7 @@ targetGroups:
 	healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
 loadBalancers:
   - name: web
-    listeners: [{port: 80, forward: {web-a: 1}}, {port: 8080, forward: {web-a: 1}}]
+    listeners: [{port: 80, forward: {web-a: 1}}%[3]s]
 services:
   - {name: web, controller: CODE_DEPLOY, count: 3, image: "sim/web:v1?latency=20ms", port: 8080, targetGroup: web-a}
 deploymentConfigs:
@@ -77,14 +77,17 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *stagetest.Be
 	t.Helper()
 	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Strict: true, Direct: o.seed%5 != 0})
 	stagetest.Must(t, err)
-	group, others := "", ""
+	group, others, listeners := "", "", ""
 	if o.group != "" {
 		group = "        " + strings.ReplaceAll(o.group, "\n", "\n        ")
+	}
+	if strings.Contains(o.group, "web:8080") {
+		listeners = ", {port: 8080, forward: {web-a: 1}}"
 	}
 	for i := range o.others {
 		others += fmt.Sprintf("  - {name: other-%d}\n", i)
 	}
-	stagetest.Must(t, sim.Load("world.yaml", fmt.Appendf(nil, shiftWorld, group, others)))
+	stagetest.Must(t, sim.Load("world.yaml", fmt.Appendf(nil, shiftWorld, group, others, listeners)))
 	b := stagetest.Connect(t, v, sim)
 	region := sim.View().Regions[0]
 	b.Balancer = region.LoadBalancers[0].ARN
