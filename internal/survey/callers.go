@@ -25,12 +25,14 @@ func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *
 	}
 	live.Scope = callersScope(app, live)
 	targets := map[string][]sluice.Target{}
+	var places []alb.GroupPlace
 	for _, g := range groups {
+		places = append(places, g.place)
 		targets[g.place.Group] = g.targets
 	}
 	unread := func(arn string) bool { _, ok := targets[arn]; return !ok }
 	if rules != nil && len(live.Scope.Names) == 0 && !slices.ContainsFunc(live.Scope.Groups, unread) {
-		if live.Callers = alb.NewTraffic(c, live.Scope, targets, rules); !live.Callers.HasOthers() {
+		if live.Callers = alb.NewTraffic(c, live.Scope, places, targets, rules); !live.Callers.HasOthers() {
 			return nil
 		}
 	}

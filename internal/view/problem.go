@@ -35,7 +35,7 @@ type Problem struct {
 	Empty string
 	// FailsOpen: callers reach the targets of the group, and each of them fails its health checks.
 	FailsOpen bool
-	// Former is what the rule or its listener had before, and the command that shows it; empty: the same.
+	// Former is what the rule, its listener or the group had before, and the command that shows it; empty: the same.
 	Former string
 }
 
@@ -67,8 +67,15 @@ func (p Problem) Next() string {
 func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	for _, r := range t.Routes {
 		if why, isOpen := t.problemOf(r, before, serving); why != "" {
-			all = append(all, Problem{Route: r, Why: why, CanServe: t.canServe(serving), Empty: t.emptyGroup(r),
-				Former: before.former(r), FailsOpen: isOpen})
+			p := Problem{Route: r, Why: why, CanServe: t.canServe(serving), Empty: t.emptyGroup(r), Former: before.former(r),
+				FailsOpen: isOpen}
+			if g, ok := t.group(p.Empty); ok && isOpen {
+				if changes := before.CheckChanges(g.ARN, g.Check); changes != "" {
+					p.Why += "; " + changes
+					p.Former = "its former health check: aws elbv2 describe-target-groups --target-group-arns " + g.ARN
+				}
+			}
+			all = append(all, p)
 		}
 	}
 	return all

@@ -152,6 +152,30 @@ func TestGroupThatFailsOpen(t *testing.T) {
 	}
 }
 
+// A group of which no target passes a health check that was changed: the problem and its next step name the change.
+func TestProblemNamesTheChangedCheck(t *testing.T) {
+	read := func(healthy int, check HealthCheck) Traffic {
+		now := Traffic{SentAt: time.Unix(1, 0), Groups: []Group{{ARN: blue, Read: true, Targets: 2, Healthy: healthy,
+			Unhealthy: 2 - healthy, Check: check}}}
+		now.AddRoutes(Scope{}, Traffic{}, []Route{rule("1", to(blue, 1))}, []string{"listener"})
+		return now
+	}
+	before := read(2, NewHealthCheck(map[string]string{"health check path": "/", "success codes": "200", "port": "80"}))
+	for want, check := range map[string]HealthCheck{
+		"the health check of blue was changed during the deployment: path / → /x, success codes 200 → none": {"path": "/x"},
+		"": {"path": "/", "success codes": "200"},
+	} {
+		p := read(0, check).Problems(before)[0]
+		if strings.Contains(p.Why, "was changed") != (want != "") || !strings.HasSuffix(p.Why, want) ||
+			strings.Contains(p.Next(), "describe-target-groups --target-group-arns "+blue) != (want != "") {
+			t.Errorf("%q, want %q; next: %s", p.Why, want, p.Next())
+		}
+	}
+	if unread := read(0, nil).Problems(before)[0]; strings.Contains(unread.Why, "was changed") {
+		t.Error("a check that was not read is called changed")
+	}
+}
+
 // The service names a rule that somebody made again: callers reach the service by the new one, whenever that was.
 func TestRuleThatWasMadeAgain(t *testing.T) {
 	const former = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/1/2/3"

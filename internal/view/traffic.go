@@ -98,6 +98,8 @@ type Group struct {
 	Untried int `json:"untried,omitempty"`
 	// Draining counts targets that were deregistered. The nodes of a Network Load Balancer may still send them requests.
 	Draining int `json:"draining,omitempty"`
+	// Check are the settings of its health check, by the words for users. nil: they were not read.
+	Check HealthCheck `json:"check,omitempty"`
 }
 
 // FailsChecks reports whether the group has targets, and none passes its health checks.

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // readNeeds reads what is needed. It omits what cannot be read: the next poll needs that again,
@@ -33,6 +34,7 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 		places, _ := alb.FindGroups(ctx, f.watch.account.ELB(), n.Check) // unread: the cause does not name it
 		for _, p := range places {
 			o.Check = diagnosis.CheckOf(p.Settings)
+			o.Check.Changes = f.earlierChecks().CheckChanges(p.Group, view.NewHealthCheck(p.Settings))
 		}
 	}
 	if n.Pace {
@@ -52,6 +54,14 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 			o.Registered = append(o.Registered, verdict.CountRegistered(group, targets))
 		}
 	}
+}
+
+// earlierChecks returns the read with the health checks of before.
+func (f *waiter) earlierChecks() view.Traffic {
+	if f.target.Checks.IsRead() {
+		return f.target.Checks
+	}
+	return f.before.traffic
 }
 
 func (f *waiter) readRecord(ctx context.Context, arn string, o *verdict.Observation) {

@@ -57,6 +57,9 @@ type Target struct {
 	// Before is where callers were sent before the deployment, as the caller has read it. Updates tell which of its rules
 	// do not send them to the service any more.
 	Before view.Traffic
+	// Checks is an earlier read of the target groups, whose health checks are compared with those that targets fail. The
+	// zero value: Before, or the first read of the wait.
+	Checks view.Traffic
 	// IsResolved says that Revision is the full name of a registered, ACTIVE task definition.
 	IsResolved bool
 }

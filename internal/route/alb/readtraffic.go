@@ -90,11 +90,16 @@ func readRoutes(ctx context.Context, api *awselb.Client, s view.Scope, before vi
 	return nil
 }
 
-// NewTraffic returns what [ReadTraffic] would, from rules and targets that were read already.
-func NewTraffic(c clock.Clock, s view.Scope, targets map[string][]sluice.Target, rules []Rule) view.Traffic {
+// NewTraffic returns what [ReadTraffic] would, from groups, targets and rules that were read already.
+func NewTraffic(c clock.Clock, s view.Scope, groups []GroupPlace, targets map[string][]sluice.Target,
+	rules []Rule) view.Traffic {
 	t := view.Traffic{SentAt: c.Now()}
 	for _, arn := range s.Groups {
-		t.Groups = append(t.Groups, countTargets(arn, targets[arn]))
+		g := countTargets(arn, targets[arn])
+		if i := slices.IndexFunc(groups, func(p GroupPlace) bool { return p.Group == arn }); i >= 0 {
+			g.Check = view.NewHealthCheck(groups[i].Settings)
+		}
+		t.Groups = append(t.Groups, g)
 	}
 	t.AddRoutes(s, view.Traffic{}, routesOf(rules), nil)
 	addRepairs(&t, s, rules)
@@ -122,7 +127,7 @@ func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,
 		}
 		found, err := describeGroups(ctx, api, in)
 		for _, g := range found {
-			if !t.AddGroup(view.Group{ARN: aws.ToString(g.TargetGroupArn)}) {
+			if !t.AddGroup(view.Group{ARN: aws.ToString(g.TargetGroupArn), Check: view.NewHealthCheck(settingsOf(g))}) {
 				continue
 			}
 			for _, b := range g.LoadBalancerArns {
@@ -158,6 +163,7 @@ func readTrafficTargets(ctx context.Context, api *awselb.Client, t *view.Traffic
 		if err != nil {
 			return err
 		}
+		read.Check = g.Check
 		t.Groups[i] = read
 	}
 	return nil

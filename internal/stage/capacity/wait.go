@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/verdict/health"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // AwaitServing waits until all tasks of the variant, at least one, are healthy. They must be in the target group that gets
@@ -248,8 +249,9 @@ func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verd
 	if err != nil || len(places) == 0 {
 		return v
 	}
-	was := v.Cause
-	v.Cause = was.WithCheck(diagnosis.CheckOf(places[0].Settings))
+	was, check := v.Cause, diagnosis.CheckOf(places[0].Settings)
+	check.Changes = s.Plan.Callers.CheckChanges(w.TargetGroup, view.NewHealthCheck(places[0].Settings))
+	v.Cause = was.WithCheck(check)
 	v.Detail += strings.TrimPrefix(v.Cause.Text, was.Text)
 	v.Next = strings.Replace(v.Next, was.Advice(), v.Cause.Advice(), 1)
 	return v

@@ -27,7 +27,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 	w := watch.New(s.Account, s.Clock)
 	now := s.Clock.Now()
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, SkipsTraffic: true, Before: callersBefore(s),
-		Scope: s.Plan.Scope, First: s.Reads.FindService(now), IsResolved: true,
+		Checks: s.Plan.Callers, Scope: s.Plan.Scope, First: s.Reads.FindService(now), IsResolved: true,
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
 			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
 			AllowsNoTasks: WantsNoTasks(s)}}
@@ -121,7 +121,7 @@ func JudgeStable(ctx context.Context, s *step.Step, revision string, last ecs.Se
 // stableTarget is the revision whose tasks are to be stable, with the limits of the deployment.
 func stableTarget(s *step.Step, revision string, first ecs.ServiceRead) watch.Target {
 	return watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, First: first, Before: callersBefore(s),
-		Scope:  s.Plan.Scope,
+		Checks: s.Plan.Callers, Scope: s.Plan.Scope,
 		Wanted: verdict.Wanted{Revision: revision, Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s)}}
 }
 

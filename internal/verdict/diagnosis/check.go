@@ -7,6 +7,8 @@ type Check struct {
 	Port  string // "traffic-port" is that of the target
 	Path  string // empty: the check only connects
 	Codes string // the HTTP or gRPC codes of a success
+	// Changes describes how it differs from the one at the begin of the deployment; empty: it does not.
+	Changes string
 }
 
 // CheckOf returns the check in the settings of a target group, by their words for users.
@@ -32,12 +34,17 @@ func (k Check) text() string {
 func (c Cause) FailsCheck() bool { return c.Kind == WrongPort || c.Kind == BalancerHealth }
 
 // WithCheck returns the cause of targets that fail their health checks with the check that they fail. A check on a port of
-// its own has its own remedy.
+// its own, and one that another process or person changed, have their own remedy.
 func (c Cause) WithCheck(k Check) Cause {
 	if k == (Check{}) || !c.FailsCheck() {
 		return c
 	}
-	if c.Text += "; " + k.text(); k.hasOwnPort() {
+	c.Text += "; " + k.text()
+	switch {
+	case k.Changes != "":
+		c.Text += "; " + k.Changes
+		c.Kind = CheckChanged
+	case k.hasOwnPort():
 		c.Kind = CheckPort
 	}
 	return c

@@ -19,6 +19,7 @@ const (
 	BalancerHealth  Kind = "load balancer health check"
 	WrongPort       Kind = "wrong port"
 	CheckPort       Kind = "health check on another port"
+	CheckChanged    Kind = "health check changed"
 	NoCapacity      Kind = "no capacity"
 	SecretUnread    Kind = "secret not readable"
 	RoleRefused     Kind = "role not assumable"

@@ -50,6 +50,8 @@ var table = []row{
 	{kind: CheckPort, healthCheck: true,
 		advice: "make the program answer on the health check's port, or set the target group's health check port to " +
 			"traffic-port"},
+	{kind: CheckChanged, healthCheck: true,
+		advice: "restore the former health check of the target group, or make the program pass the one of now"},
 	{kind: GroupUnused,
 		advice: "add the target group to the forward action of the rule that callers use: its rule or listener was " +
 			"deleted, or forwards elsewhere"},
