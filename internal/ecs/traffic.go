@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"context"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -57,4 +58,40 @@ func (l *ServiceState) ServingGroups() []string {
 		}
 	}
 	return out.Groups
+}
+
+// Registrable returns the addresses of the running tasks that of selects, and the port with which ECS registers them in a
+// target group. It returns none if the service does not name the group.
+func (s Service) Registrable(ctx context.Context, group string, of func(Task) bool) (addresses []string, port int32,
+	err error) {
+	live, err := s.Observe(ctx)
+	if err != nil || live == nil {
+		return nil, 0, err
+	}
+	if port = live.containerPort(group); port == 0 {
+		return nil, 0, nil
+	}
+	tasks, err := s.Tasks(ctx)
+	for _, t := range tasks {
+		if t.Status == "RUNNING" && t.Address != "" && of(t) {
+			addresses = append(addresses, t.Address)
+		}
+	}
+	return addresses, port, err
+}
+
+// containerPort returns the port of the tasks that the service, or one of its task sets, registers in a target group; 0:
+// it registers none there.
+func (l *ServiceState) containerPort(group string) int32 {
+	all := slices.Clone(l.Raw.LoadBalancers)
+	for _, set := range l.Raw.TaskSets {
+		all = append(all, set.LoadBalancers...)
+	}
+	for _, lb := range all {
+		c := lb.AdvancedConfiguration
+		if aws.ToString(lb.TargetGroupArn) == group || c != nil && aws.ToString(c.AlternateTargetGroupArn) == group {
+			return aws.ToInt32(lb.ContainerPort)
+		}
+	}
+	return 0
 }

@@ -2,6 +2,8 @@ package stage_test
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,7 +19,10 @@ import (
 )
 
 // deregisterAll deregisters every target of a target group, as a person does.
-func deregisterAll(b *stagetest.Bench, group string) {
+func deregisterAll(b *stagetest.Bench, group string) { deregister(b, group, 0) }
+
+// deregister deregisters the targets of a target group, except for some of them.
+func deregister(b *stagetest.Bench, group string, except int) {
 	b.Helper()
 	ctx := context.Background()
 	var all []elbtypes.TargetDescription
@@ -26,7 +31,7 @@ func deregisterAll(b *stagetest.Bench, group string) {
 		all = append(all, *h.Target)
 	}
 	stagetest.Got(b.ELB.DeregisterTargets(ctx, &awselb.DeregisterTargetsInput{TargetGroupArn: aws.String(group),
-		Targets: all}))(b)
+		Targets: all[except:]}))(b)
 }
 
 // Another process deregisters all targets of the group that serves. ECS does not register them again: the deployment names
@@ -95,5 +100,52 @@ func TestDeregisteredTargetsAreNamed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// One target stays registered: that is named as early as if none was. The next step has the command that registers the others
+// again, and it works; after an automatic rollback it would name tasks that are stopped.
+func TestSomeDeregisteredTargetsAreNamed(t *testing.T) {
+	for _, except := range []int{0, 1} {
+		for _, rollsBack := range []bool{true, false} {
+			t.Run(fmt.Sprint("except ", except, ", rolls back ", rollsBack), func(t *testing.T) {
+				stagetest.RunRolling(t, func(b *stagetest.Bench) {
+					files := stagetest.AddLines(b.RollingFiles("sim/web:v2", ""), "sluice.yaml",
+						fmt.Sprintf("planner: {autoRollback: %t}\n", rollsBack))
+					id := b.Start(files)
+					var acted, named time.Time
+					b.OnEvent(func(e sluice.Event) bool {
+						x, ok := e.(sluice.CapacityChanged)
+						return ok && x.Variant == sluice.Leaving && x.Running == 0
+					}, func() { deregister(b, b.Primary, except); acted = b.Clock.Now() })
+					b.OnEvent(func(e sluice.Event) bool {
+						x, ok := e.(sluice.FailureSeen)
+						return ok && strings.Contains(x.Cause, "another process or person deregistered")
+					}, func() { named = b.Clock.Now() })
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					if late := named.Sub(acted); late < 0 || late > 90*time.Second {
+						b.Errorf("named %s after it\n%s", late, b.EventLog())
+					}
+					command := "register them again: aws elbv2 register-targets --target-group-arn " + b.Primary + " --targets Id="
+					if strings.Contains(end.Next, command) == rollsBack {
+						b.Errorf("%s: next: %s, want the command: %t\n%s", end.Outcome, end.Next, !rollsBack, b.EventLog())
+					}
+					if rollsBack {
+						return
+					}
+					_, list, _ := strings.Cut(end.Next, "--targets ")
+					list, _, _ = strings.Cut(list, ";")
+					var targets []elbtypes.TargetDescription
+					for _, field := range strings.Fields(list) {
+						id, port, _ := strings.Cut(strings.TrimPrefix(field, "Id="), ",Port=")
+						n := stagetest.Got(strconv.Atoi(port))(b)
+						targets = append(targets, elbtypes.TargetDescription{Id: aws.String(id), Port: aws.Int32(int32(n))})
+					}
+					stagetest.Got(b.ELB.RegisterTargets(context.Background(), &awselb.RegisterTargetsInput{
+						TargetGroupArn: aws.String(b.Primary), Targets: targets}))(b)
+					b.Until("all tasks are registered and healthy", func() bool { return b.Healthy(b.Primary) == 4 })
+				})
+			})
+		}
 	}
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -70,23 +71,43 @@ func (g Registration) IsLost() bool {
 	return g.last.Registered == 0 && g.isDoubtful() && g.lasts >= lostAfter
 }
 
-// Cause returns the cause of targets that are missing. ok is false if ECS may only be about to register them, or, unless
-// the wait has ended, if some are registered.
-func (g Registration) Cause(ended bool) (c diagnosis.Cause, ok bool) {
-	if !g.isDoubtful() || g.lasts < unusedInterval || !ended && g.last.Registered > 0 {
+// Cause returns the cause of targets that are missing. ok is false if ECS may only be about to register them.
+func (g Registration) Cause() (c diagnosis.Cause, ok bool) {
+	if !g.isDoubtful() || g.lasts < unusedInterval {
 		return diagnosis.Cause{}, false
 	}
 	run := sluice.Plural(g.running, "task") + " run"
 	if g.running == 1 {
 		run += "s"
 	}
-	text := fmt.Sprintf("%s, and only %d are registered in target group %s", run, g.last.Registered,
-		sluice.TargetGroupName(g.last.Group))
+	text := fmt.Sprintf("%s, and only %d of them registered in target group %s: another process or person deregistered "+
+		"the others", run, g.last.Registered, sluice.TargetGroupName(g.last.Group))
 	if g.last.Registered == 0 {
 		text = fmt.Sprintf("%s, and none is registered in target group %s: another process or person deregistered them", run,
 			sluice.TargetGroupName(g.last.Group))
 	}
-	return diagnosis.Cause{Kind: diagnosis.Deregistered, Text: text, Count: 1}, true
+	return diagnosis.Cause{Kind: diagnosis.Deregistered, Text: text, Count: 1, Group: g.last.Group}, true
+}
+
+// WithRegisterCommand returns a verdict on targets that another process or person deregistered with the command that
+// registers them again. addresses are those of the running tasks, and port that of their targets. targets are those of the
+// group now.
+func (v Verdict) WithRegisterCommand(addresses []string, port int32, targets []sluice.Target) Verdict {
+	var missing []string
+	for _, address := range addresses {
+		isIts := func(t sluice.Target) bool { return t.ID == address && t.State != "draining" }
+		if !slices.ContainsFunc(targets, isIts) {
+			missing = append(missing, fmt.Sprintf("Id=%s,Port=%d", address, port))
+		}
+	}
+	if len(missing) == 0 {
+		return v
+	}
+	was := v.Cause.Advice()
+	v.Cause.Command = "aws elbv2 register-targets --target-group-arn " + v.Cause.Group + " --targets " +
+		strings.Join(missing, " ")
+	v.Next = strings.Replace(v.Next, was, v.Cause.Advice(), 1)
+	return v
 }
 
 // servingGroups returns the ARNs of the target groups in which the tasks of the followed deployment are registered: in each
@@ -149,7 +170,7 @@ func (r *ServiceFollower) noteRegistered(o Observation) {
 
 // judgeRegistered ends a wait none of whose tasks is registered in a target group.
 func (r *ServiceFollower) judgeRegistered() *conclusion {
-	cause, _ := r.registration.Cause(true)
+	cause, _ := r.registration.Cause()
 	end := &conclusion{outcome: sluice.Failed, cause: &cause, why: "ECS does not register a running task again"}
 	return end.onlyIf(r.registration.IsLost())
 }

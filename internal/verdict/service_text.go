@@ -64,7 +64,7 @@ func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
 // tasks that still start, not from stopped tasks.
 func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observation) []diagnosis.Cause {
 	all = diagnosis.AddHints(all, diagnosis.ExplainEvents(s.Events, r.followed.created), o.Targets)
-	if c, ok := r.registration.Cause(r.conclusion != nil); ok {
+	if c, ok := r.registration.Cause(); ok {
 		all = diagnosis.AddKind(all, c)
 	}
 	timedOut := r.conclusion != nil && !r.followed.rollingBack &&

@@ -10,7 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // waiter is one wait.
@@ -52,6 +54,7 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 		case reading.Err() != nil:
 			return f.timeOut(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
+			seen.Verdict = f.withRegisterCommand(reading, seen.Verdict)
 			return f.confirmTraffic(reading, seen, listeners{}, f.judge.Limit()), nil
 		case errors.Is(err, errCodeDeploy):
 			return f.runCodeDeploy(ctx, reading)
@@ -71,6 +74,24 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 			}
 		}
 	}
+}
+
+// withRegisterCommand adds the command that registers the targets again that the verdict misses. What cannot be read, it
+// leaves out.
+func (f *waiter) withRegisterCommand(ctx context.Context, v verdict.Verdict) verdict.Verdict {
+	if v.Cause.Kind != diagnosis.Deregistered {
+		return v
+	}
+	serves := func(t ecs.Task) bool { return t.Revision == f.lastRead.State.Serving() }
+	addresses, port, err := f.target.serviceClient(f.watch).Registrable(ctx, v.Cause.Group, serves)
+	if err != nil {
+		return v
+	}
+	targets, err := alb.ReadHealth(ctx, f.watch.account.ELB(), v.Cause.Group)
+	if err != nil {
+		return v
+	}
+	return v.WithRegisterCommand(addresses, port, targets)
 }
 
 // pollService reads the service, then what the judge needs besides, and judges.

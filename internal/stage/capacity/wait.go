@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
@@ -109,7 +110,7 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 		case verdict.Failing:
 			return errMemberUnhealthy(s, w, explainCheck(ctx, s, w, now))
 		case verdict.Stalling:
-			return errMemberStalled(s, w, explainCheck(ctx, s, w, now))
+			return errMemberStalled(s, w, explainMissing(ctx, s, w, explainCheck(ctx, s, w, now)))
 		}
 		if r.WhileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
 			if err := r.WhileMissing(ctx, o); err != nil {
@@ -255,6 +256,24 @@ func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verd
 	v.Detail += strings.TrimPrefix(v.Cause.Text, was.Text)
 	v.Next = strings.Replace(v.Next, was.Advice(), v.Cause.Advice(), 1)
 	return v
+}
+
+// explainMissing adds the command that registers the targets of a member again that another process or person deregistered.
+// If something cannot be read, it adds nothing.
+func explainMissing(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
+	if v.Cause.Kind != diagnosis.Deregistered {
+		return v
+	}
+	own := func(t ecs.Task) bool { return t.StartedBy == w.ID }
+	addresses, port, err := w.Service.Registrable(ctx, v.Cause.Group, own)
+	if err != nil {
+		return v
+	}
+	targets, err := alb.ReadHealth(ctx, s.Account.ELB(), v.Cause.Group)
+	if err != nil {
+		return v
+	}
+	return v.WithRegisterCommand(addresses, port, targets)
 }
 
 func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {

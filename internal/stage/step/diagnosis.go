@@ -46,5 +46,8 @@ func RemoveRollback(s *Step, next string) string {
 	for _, done := range []string{", or roll back: ", "; and end the deployment: "} {
 		next, _, _ = strings.Cut(next, done)
 	}
+	if strings.Contains(next, diagnosis.RegisterAgain) { // the rollback stops those tasks
+		return diagnosis.Deregistered.Advice()
+	}
 	return next
 }

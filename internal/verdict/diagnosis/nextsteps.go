@@ -8,3 +8,6 @@ const DeployOrRollBack = DeployAgain + ", or roll back: sluice rollback"
 
 // DeployAgain is what follows the advice about a version that was rolled back.
 const DeployAgain = "then deploy again"
+
+// RegisterAgain precedes the command that registers targets again.
+const RegisterAgain = ", then register them again: "

@@ -19,6 +19,8 @@ type Cause struct {
 	Task      string
 	Container string // of the task, if one explains its end
 	Revision  string // family:revision of the task
+	Group     string // ARN of the target group in which targets are missing
+	Command   string // that registers them again; empty: not known
 }
 
 // String returns the cause with its count and one of its tasks.
@@ -34,6 +36,9 @@ func (c Cause) NextStep(then string) string { return c.Advice() + "; " + then }
 
 // Advice returns what to do about the cause: the remedy of its published reason, otherwise that of its kind.
 func (c Cause) Advice() string {
+	if c.Command != "" {
+		return "find what deregistered the targets" + RegisterAgain + c.Command
+	}
 	r, _ := firstReason(c.Text, func(r reason) bool { return r.kind == c.Kind })
 	return cmp.Or(r.advice, c.Kind.Advice())
 }

@@ -199,7 +199,7 @@ func (c Capacity) explainFailures(v verdict.Verdict, o verdict.Observation) verd
 		}
 		v.Causes = diagnosis.AddHints(v.Causes, diagnosis.ExplainEvents(o.Events, o.Set.CreatedAt), targets)
 	}
-	if lost, ok := c.registration.Cause(v.State != verdict.Progressing); ok {
+	if lost, ok := c.registration.Cause(); ok {
 		v.Causes = diagnosis.AddKind(v.Causes, lost)
 	}
 	if slow, ok := diagnosis.ExplainSlowStart(v.Counts.Running, v.Counts.Pending, v.Counts.Desired); ok &&
