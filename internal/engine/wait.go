@@ -189,9 +189,9 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	default:
 		all = append(all, adviceAfterEnd(step.Outcome, failed.Next, r.d.ID))
 	}
-	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
-		!strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
-		all = append(all, "restore the previous state: "+back)
+	if r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
+		!strings.Contains(all[0], "sluice rollback ") && !strings.Contains(all[0], "sluice deploy") {
+		all = append(all, "restore the previous state: sluice rollback "+r.d.ID)
 	}
 	if kept != nil {
 		all = append(all, sluice.NextStep(kept), "release the claim on the service: sluice resume "+r.d.ID)

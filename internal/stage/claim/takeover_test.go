@@ -58,7 +58,7 @@ func TestServiceTakenOverByAnotherMachine(t *testing.T) {
 
 // A deployment of another machine has replaced the version of a deployment, and has ended. A rollback of the older one
 // would replace the newer version: it changes nothing and says so, whether the older one was superseded or had succeeded
-// before, and whether or not both run the same revision.
+// before, and whether or not both run the same revision. That refusal is a failure of the rollback.
 func TestRollbackAfterADeploymentOfAnotherMachine(t *testing.T) {
 	ctx := context.Background()
 	for _, image := range []string{"sim/web:v2", "sim/web:v3"} {
@@ -83,8 +83,11 @@ func TestRollbackAfterADeploymentOfAnotherMachine(t *testing.T) {
 					}
 					stagetest.Must(b, b.Engine.Reopen(ctx, id))
 					stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-					b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Superseded,
-						"deployment "+second+" has deployed", serves)
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					b.ExpectEnd(end, sluice.Failed, "a rollback of "+id+" would replace it", serves)
+					if strings.Contains(end.Next, "sluice rollback "+id) || !strings.Contains(end.Next, "sluice rollback "+second) {
+						b.Errorf("next: %s", end.Next)
+					}
 					if gets, want := b.CallersGet(), strings.TrimPrefix(image, "sim/web:")+" 200"; gets != want {
 						b.Errorf("callers get %q, want %q", gets, want)
 					}

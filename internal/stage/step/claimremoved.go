@@ -77,13 +77,14 @@ func findForeignVersion(ctx context.Context, s *Step, live *ecs.ServiceState) (f
 	}
 }
 
-// CheckNotReplaced returns an error if another deployment of sluice made the task set that serves.
+// CheckNotReplaced returns an error if another deployment of sluice made the task set that serves. The rollback of a
+// deployment that has ended is refused then: it has changed nothing, and no other process took anything from it.
 func CheckNotReplaced(ctx context.Context, s *Step, live *ecs.ServiceState) error {
 	other, err := findForeignVersion(ctx, s, live)
 	if err != nil || other.byDeployment == "" {
 		return err
 	}
-	return errReplaced(s, other, sluice.Overtaken)
+	return errReplaced(s, other, sluice.Conflict)
 }
 
 func errReplaced(s *Step, by foreignVersion, kind sluice.Kind) error {
