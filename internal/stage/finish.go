@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -110,7 +112,32 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 	}
 	to, err := begin.RegisteredName(ctx, s)
 	end.Cause = cmp.Or(s.Plan.SuccessCause(to, endTasks(s, to)), end.Cause)
+	if err != nil {
+		return end, err
+	}
+	count, err := countChange(ctx, s)
+	end.Cause = strings.Trim(end.Cause+"; "+count, "; ")
 	return end, err
+}
+
+// countChange says that another process or person, or auto scaling, set the desired count while ECS rolled the service;
+// empty: none did. Stages with a canary compare the count themselves.
+func countChange(ctx context.Context, s *step.Step) (string, error) {
+	if s.Confirmed == nil || s.Service == nil || s.Plan.Mode().HasVariants() {
+		return "", nil
+	}
+	former, found, err := s.Memory.Snapshot.Find(ctx)
+	if err != nil || !found || !former.Service {
+		return "", err
+	}
+	want := former.Desired
+	if n := step.FileCount(s); n != nil {
+		want = *n
+	}
+	if want == s.Confirmed.Desired {
+		return "", nil
+	}
+	return fmt.Sprintf("desired count changed from %d to %d by others", want, s.Confirmed.Desired), nil
 }
 
 // endTasks counts the tasks at the end of a deployment of the revision to. What no read shows is as planned.
