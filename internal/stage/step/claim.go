@@ -276,6 +276,10 @@ func FindOwnClaim(ctx context.Context, s *Step, live *ecs.ServiceState, sent tim
 		if claimed || !saved.Claimed || sent.Sub(s.WroteAt) >= UnseenLimit {
 			return nil, nil
 		}
+		if s.IsFirstTime("no claim at the end") {
+			s.Host.Emit(sluice.Waiting{For: "AWS to show tag " + plan.ClaimTag, Detail: fmt.Sprintf("another process or "+
+				"person removed it, or AWS's responses are old; the deployment ends within %s", UnseenLimit)})
+		}
 		if err := s.PauseFor(ctx, ReadBackDelay); err != nil {
 			return nil, err
 		}
