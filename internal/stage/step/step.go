@@ -142,7 +142,7 @@ const ReadLag = ecs.ReadLag
 // last write may be recent, or may be that of a killed process. The method comes before reads that
 // decide that no work remains.
 func (s *Step) AwaitReadLag(ctx context.Context) error {
-	if _, err := s.ObserveService(ctx); err != nil {
+	if _, err := ObserveShared(ctx, s); err != nil {
 		return err
 	}
 	return s.PauseFor(ctx, ReadLag)

@@ -153,7 +153,7 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 			set := live.TaskSet(m.ID)
 			return set != nil && set.Scale == scale
 		}
-		live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the scale of the " + m.Label,
+		live, err := t.step.ReadSharedAfter(ctx, step.WriteProof{WriteName: "the scale of the " + m.Label,
 			SentAt: t.step.WroteAt,
 			Shows:  is})
 		if err != nil || is(live) {
@@ -244,9 +244,9 @@ func readPromoted(ctx context.Context, s *step.Step, shows func(*ecs.ServiceStat
 		return nil, err
 	}
 	if primary.Progress != memory.PrimaryPromoted {
-		return s.ObserveService(ctx)
+		return step.ObserveShared(ctx, s)
 	}
-	return s.ReadAfter(ctx, step.WriteProof{WriteName: "the task set that sluice made PRIMARY",
+	return s.ReadSharedAfter(ctx, step.WriteProof{WriteName: "the task set that sluice made PRIMARY",
 		SentAt: s.WroteAt,
 		Shows:  shows})
 }

@@ -352,7 +352,7 @@ func (t taskSets) ListCreated(ctx context.Context) ([]step.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the task sets of this deployment",
+	live, err := t.step.ReadSharedAfter(ctx, step.WriteProof{WriteName: "the task sets of this deployment",
 		SentAt: t.step.WroteAt,
 		Shows: func(live *ecs.ServiceState) bool {
 			fresh := live.CreatedByAction(t.step.NewPrimaryID())
