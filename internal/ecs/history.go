@@ -100,3 +100,13 @@ func (s Service) Record(ctx context.Context, arn string) (verdict.Record, error)
 	}
 	return all[0], nil
 }
+
+// RecordState is Record without the names of the task definitions, which need another read.
+func (s Service) RecordState(ctx context.Context, arn string) (verdict.Record, error) {
+	r := NewRecords(s.API)
+	found, err := r.readDeployments(ctx, []string{arn})
+	if err != nil || len(found) == 0 {
+		return verdict.Record{}, err
+	}
+	return r.newRecord(found[0]), nil
+}

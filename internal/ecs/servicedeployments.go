@@ -45,7 +45,21 @@ func NewRecords(api *awsecs.Client) *Records {
 // Read reads service deployments by ARN. The result omits deployments that AWS does not know. A
 // task definition that AWS does not return is empty (AWS keeps revisions for 90 days).
 func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, error) {
-	var found []ecstypes.ServiceDeployment
+	found, err := r.readDeployments(ctx, arns)
+	if err == nil {
+		err = r.readNewRevisions(ctx, found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]verdict.Record, 0, len(found))
+	for _, d := range found {
+		all = append(all, r.newRecord(d))
+	}
+	return all, nil
+}
+
+func (r *Records) readDeployments(ctx context.Context, arns []string) (found []ecstypes.ServiceDeployment, err error) {
 	for batch := range slices.Chunk(arns, RecordBatch) {
 		out, err := r.api.DescribeServiceDeployments(ctx,
 			&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: batch})
@@ -54,14 +68,7 @@ func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, er
 		}
 		found = append(found, out.ServiceDeployments...)
 	}
-	if err := r.readNewRevisions(ctx, found); err != nil {
-		return nil, err
-	}
-	all := make([]verdict.Record, 0, len(found))
-	for _, d := range found {
-		all = append(all, r.newRecord(d))
-	}
-	return all, nil
+	return found, nil
 }
 
 // readNewRevisions reads the revisions that are not in the cache.

@@ -117,6 +117,9 @@ const (
 	// startInterval applies before a task of the followed deployment runs. It must start, become
 	// healthy and replace another task first: no verdict is nearer than that.
 	startInterval = 5 * time.Second
+	// placeInterval applies once, when the deployment was just created: ECS places its tasks within ten seconds, and no
+	// task runs before that.
+	placeInterval = 10 * time.Second
 	// replaceInterval applies while other deployments still have running tasks: they must stop first.
 	replaceInterval = 3 * time.Second
 	// The intervals below apply while ECS itself rolls a failed deployment back: even if all tasks
@@ -130,8 +133,9 @@ const (
 	// be removed.
 	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
 	// restoredInterval applies when a rollback only waits until the last failed task is removed: callers have the former
-	// version already.
-	restoredInterval = 4 * time.Second
+	// version already. It grows with that wait up to longestRestored, because the targets of these tasks may drain for
+	// minutes.
+	restoredInterval, longestRestored = 4 * time.Second, 10 * time.Second
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -158,7 +162,9 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	case r.isRestoring(s):
 		wait = restoringInterval
 	case r.isRollback(s):
-		wait = restoredInterval
+		wait = min(max(restoredInterval, still/8), longestRestored)
+	case r.isStarting(s) && r.polls == 1 && r.want.FromStart:
+		wait = placeInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type readState struct {
 	stoppedDueAgain   time.Time // when to read them once more after that
 	stoppedReadAt     time.Time // when the stopped tasks were read last
 	rollbackAt        time.Time // when the rollback was first seen
+	failedThen        int       // tasks that ECS had counted as failed when the stopped tasks were read last
 	starts            int       // tasks that ECS had started when the stopped tasks were read because of them
 	checksTargets     bool      // tasks were missing when AWS reported success, or the version serves: targets must be healthy
 	isSuspect         bool      // a task was replaced since the first poll, and the next read tells why
@@ -53,9 +55,8 @@ const (
 	rereadAfter, rereadAgainAfter = 5 * time.Second, 20 * time.Second
 	// stageInterval applies to native strategies: only the record contains their lifecycle stages.
 	stageInterval = 10 * time.Second
-	// overdueAfter is how long all tasks may run without the deployment being completed before
-	// their targets are read.
-	overdueAfter = 15 * time.Second
+	// See [ServiceFollower.overdueAfter].
+	overdueAfter, overdueRollbackAfter = 15 * time.Second, time.Minute
 )
 
 // Needs returns what to read after s was read, and before [ServiceFollower.See]. It is empty as
@@ -95,10 +96,9 @@ func (r ServiceFollower) isNearEnd(now time.Time) bool {
 		r.want.Deadline > 0 && now.Sub(r.pace.progressAt) >= r.want.Deadline)
 }
 
-// needsDrain reports whether to read how long targets drain: once, when tasks of the followed
-// deployment run and begin to replace others.
+// needsDrain reports whether to read how long targets drain: once, when no replaced task runs any more.
 func (r ServiceFollower) needsDrain(s *Service) bool {
-	return !r.pace.drainRead && !r.want.ReadOnce && s.breakerRollsBack() && r.isReplacing(s) && !r.isStarting(s)
+	return !r.pace.drainRead && !r.want.ReadOnce && r.hasReplaced(s)
 }
 
 // neededHistory returns the revision if it has not appeared for as long as AWS's responses may lag.
@@ -185,12 +185,15 @@ const furtherStopsAfter = 10 * time.Second
 // task.
 func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
 	if r.failures.Count() > 0 && r.followed.rollingBack && !s.IsNative() {
-		return r.reads.stoppedReadAt.Before(r.reads.rollbackAt)
+		return r.reads.stoppedReadAt.Before(r.reads.rollbackAt) && !r.failures.Reach(0)
 	}
 	if r.failures.Count() > 0 && r.breakerCounts(s) && now.Sub(r.reads.stoppedReadAt) < furtherStopsAfter {
 		return false
 	}
 	isDue := !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue)
+	if !isDue && r.awaitsMoreFailures(s) {
+		return false
+	}
 	if isDue || r.unreadStarts(s) > 0 && (r.last != nil || !r.followsRestored(s)) {
 		return true
 	}
@@ -198,6 +201,16 @@ func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
 		return sawFailureAtStart(s, r.want)
 	}
 	return r.followed.sawFailure(r.last, s)
+}
+
+// awaitsMoreFailures reports whether the cause is known, ECS has counted tasks as failed since the stopped tasks were
+// read last, and all of them are too few to end the wait.
+func (r ServiceFollower) awaitsMoreFailures(s *Service) bool {
+	d, known := r.followed.deploymentIn(s), r.failures.Leading().Count
+	if d == nil || known == 0 || s.hasBreaker() || d.Failed <= r.reads.failedThen {
+		return false
+	}
+	return known+d.Failed-r.reads.failedThen < cmp.Or(max(r.want.FailAfter, 0), diagnosis.FailAfter)
 }
 
 // unreadStarts returns how many tasks ECS has started for the deployment, if that is more than are desired and than when
@@ -309,8 +322,18 @@ func sawUnhealthyTarget(was, s *Service) bool {
 func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
 	d := r.followed.deploymentIn(s)
 	return d.hasStarted() && s.Running == d.Running &&
-		r.pace.fingerprint != r.reads.probedFingerprint && now.Sub(r.pace.changedAt) >= overdueAfter &&
+		r.pace.fingerprint != r.reads.probedFingerprint && now.Sub(r.pace.changedAt) >= r.overdueAfter(s) &&
 		!now.Before(r.pace.drainEnds)
+}
+
+// overdueAfter returns how long all tasks may run without the deployment being completed before their targets are
+// read. In a rollback they are those of the version that served all the time, and failed tasks take their time to be
+// removed.
+func (r ServiceFollower) overdueAfter(s *Service) time.Duration {
+	if r.isRollback(s) {
+		return overdueRollbackAfter
+	}
+	return overdueAfter
 }
 
 // noteReads stores what was read.
@@ -332,7 +355,10 @@ func (r *ServiceFollower) noteReads(o Observation) {
 	}
 	r.reads.noteStopped(o.At, hurt)
 	if o.StoppedRead {
-		r.reads.stoppedReadAt = o.At
+		r.reads.stoppedReadAt, r.reads.failedThen = o.At, 0
+		if d := r.followed.deploymentIn(s); d != nil {
+			r.reads.failedThen = d.Failed
+		}
 	}
 	trackSince(&r.reads.rollbackAt, r.followed.rollingBack, o.At)
 	r.reads.isSuspect = r.reads.isSuspect && !r.reads.stoppedDue.IsZero() && r.failures.Count() == 0

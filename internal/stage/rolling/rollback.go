@@ -130,7 +130,7 @@ func runningDeployment(ctx context.Context, s *step.Step, ours updateRequest) (s
 // after that.
 func stopOtherDeployment(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
 	arn := s.Stage.Stop
-	rec, err := s.Client.Record(ctx, arn)
+	rec, err := s.Client.RecordState(ctx, arn)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func stopOtherDeployment(ctx context.Context, s *step.Step) (*ecs.ServiceState, 
 // ended, or that somebody stops without a rollback, is left unchanged.
 func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, after step.WriteProof, label,
 	arn string) (*ecs.ServiceState, error) {
-	rec, err := s.Client.Record(ctx, arn)
+	rec, err := s.Client.RecordState(ctx, arn)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, a
 			return nil, err
 		}
 	}
-	return awaitRollbackStart(ctx, s, *saved.Stop, after)
+	return awaitRollbackStart(ctx, s, live, *saved.Stop, after)
 }
 
 // awaitCleanUp waits for the end of a deployment with ECS's own strategy that ECS does not stop any more: it has moved
@@ -191,7 +191,7 @@ func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, a
 func awaitCleanUp(ctx context.Context, s *step.Step, after step.WriteProof, arn string) (*ecs.ServiceState, error) {
 	limit := newCleanUpLimit(s.Clock.Now(), s.Plan.ProgressDeadline)
 	for {
-		rec, err := s.Client.Record(ctx, arn)
+		rec, err := s.Client.RecordState(ctx, arn)
 		if err != nil {
 			return nil, err
 		}
@@ -239,26 +239,25 @@ func (l *cleanUpLimit) isReached(live *verdict.Service, now time.Time) bool {
 }
 
 // awaitRollbackStart reads until another deployment is PRIMARY, for as long as a rollback may take
-// to begin.
-func awaitRollbackStart(ctx context.Context, s *step.Step, was memory.StopRequest,
-	after step.WriteProof) (*ecs.ServiceState,
-	error) {
+// to begin. live is the last read: ECS begins no rollback at the moment at which it is requested.
+func awaitRollbackStart(ctx context.Context, s *step.Step, live *ecs.ServiceState, was memory.StopRequest,
+	after step.WriteProof) (*ecs.ServiceState, error) {
 	for n := 1; ; n++ {
-		live, err := s.ReadAfter(ctx, after)
-		if err != nil {
-			return nil, err
-		}
 		now, _ := live.PrimaryDeployment()
 		if now != was.Primary || n == maxRollbackPolls {
 			return live, nil
 		}
-		if err := s.PauseFor(ctx, rollbackPollDelay); err != nil {
+		err := s.PauseFor(ctx, rollbackPollDelay)
+		if err == nil {
+			live, err = s.ReadAfter(ctx, after)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// The service is read maxRollbackPolls times for the requested rollback before the former revision is deployed instead.
+// The service is read maxRollbackPolls times, once before the request, until the former revision is deployed instead.
 // ECS takes up to ten seconds to begin it, and then longer to end it.
 const (
 	maxRollbackPolls  = 6
