@@ -67,8 +67,9 @@ type CodeNeeds struct {
 
 // FollowCodeDeploy starts a judge of the deployment that w names.
 func FollowCodeDeploy(now time.Time, w Wanted) CodeDeployFollower {
-	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment}, revision: w.Revision,
-		limit: newTimeLimit(w), codePolling: codePolling{changedAt: now, progressAt: now}}
+	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment},
+		revision: firstNonEmpty(w.Revision, w.Deploys),
+		limit:    newTimeLimit(w), codePolling: codePolling{changedAt: now, progressAt: now}}
 }
 
 // FollowDeployment chooses the deployment to follow, if none was named. readAt is when the reads that found it were
@@ -100,8 +101,11 @@ func (b CodeDeployFollower) Began() time.Time { return b.began }
 
 // FirstInterval returns how long to wait before the first poll.
 func (b CodeDeployFollower) FirstInterval() time.Duration {
-	if b.want.JustCreated {
+	switch {
+	case b.want.JustCreated:
 		return firstPollAfter
+	case b.want.JustStopped:
+		return eventInterval
 	}
 	return 0
 }
@@ -123,7 +127,7 @@ func (b CodeDeployFollower) Needs(now time.Time) CodeNeeds {
 	case b.conclusion != nil || b.main.id == "":
 		return n
 	case b.endNeedsCheck() && !b.explanationRead:
-		n.Service, n.StoppedTasks = true, b.greenSet() != nil
+		n.Service, n.StoppedTasks = true, b.greenSet() != nil && !b.endsAsRequested()
 	case b.main.hasSucceeded() && (b.explanationRead || b.hold.why != ""):
 		n.Service = true // to check that its tasks run
 	case l.isOver():
@@ -419,6 +423,11 @@ func (b *CodeDeployFollower) endNeedsCheck() bool {
 		return b.rollback.isOver()
 	}
 	return true
+}
+
+// endsAsRequested reports whether the caller has just stopped the deployment, and it is rolled back: the caller knows why.
+func (b *CodeDeployFollower) endsAsRequested() bool {
+	return b.want.JustStopped && b.rollback.hasSucceeded()
 }
 
 // judgeSuccess judges a deployment that succeeded. If it had ended before the wait began, another

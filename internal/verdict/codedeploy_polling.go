@@ -13,8 +13,9 @@ type codePolling struct {
 	changedAt     time.Time // when the fingerprint last changed
 	progressAt    time.Time // progress
 	bestScore     int       // most progress
-	lastRunning   int       // tasks of the replacement that ran or started at the last poll
-	lostTasks     bool      // they are fewer than at the previous poll
+	lastRunning   int       // tasks of the replacement that ran at the last poll
+	lastTasks     int       // those that ran or started
+	lostTasks     bool      // one of both is fewer than at the previous poll
 	polls         int
 	stoppedReadAt time.Time // when stopped tasks were read last
 	requested     CodeNeeds // the last request; Revision: whether it was ever requested
@@ -44,7 +45,8 @@ func (b *CodeDeployFollower) noteProgress(now time.Time) {
 		b.fingerprint, b.changedAt = print, now
 	}
 	running, pending, _ := b.greenCounts()
-	b.lostTasks, b.lastRunning = running+pending < b.lastRunning, running+pending
+	b.lostTasks = running < b.lastRunning || running+pending < b.lastTasks
+	b.lastRunning, b.lastTasks = running, running+pending
 	if score := b.progressScore(); score > b.bestScore {
 		b.bestScore, b.progressAt = score, now
 	}

@@ -27,6 +27,8 @@ type Wanted struct {
 	JustCreated     bool   // the CodeDeploy deployment was just created: the first poll waits
 	FromStart       bool   // the ECS deployment was just created: no task of it can have failed before the first poll
 	ExpectsRollback bool   // the CodeDeploy deployment was stopped with a rollback
+	JustStopped     bool   // the caller has just stopped it, and knows why its tasks failed: the first poll waits
+	Deploys         string // family:revision of the CodeDeploy deployment, if Revision is empty and the caller knows it
 	EndsTermination bool   // the caller ends the wait of CodeDeploy before the replaced task set is deleted
 	AnsweredHook    string // a hook that was answered before the wait: a record in which it waits is older
 	AllowsNoTasks   bool   // the desired count may be 0: success of the deployment is enough

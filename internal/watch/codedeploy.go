@@ -25,7 +25,23 @@ type codeDeployWaiter struct {
 	searchedPast bool      // replaced deployments were searched for the revision
 	skipsSearch  bool      // do not search the account for the deployment group of the service
 	listeners    listeners // of the deployment group; the zero value: not read, or not known
+
+	fresh freshTarget // read by the last poll, if this one follows it at once
 }
+
+// freshTarget is the target of a deployment, and when it was read.
+type freshTarget struct {
+	target *verdict.CodeTarget
+	at     time.Time
+}
+
+// isOf reports whether it is the target of a deployment, as it is now.
+func (f freshTarget) isOf(deployment string, now time.Time) bool {
+	return f.target != nil && f.target.Deployment == deployment && now.Sub(f.at) < freshFor
+}
+
+// freshFor is how long a poll that follows another one at once, to read more, uses what that one has read.
+const freshFor = time.Second
 
 // listeners are the ARNs of the listeners of a deployment group; the zero value: the service names its rules.
 type listeners struct{ production, test string }
@@ -184,10 +200,14 @@ func (c *codeDeployWaiter) readCodeDeploy(ctx context.Context, n verdict.CodeNee
 			return err
 		}
 	}
-	if n.Target != "" {
+	if n.Target != "" && c.fresh.isOf(n.Target, c.now()) {
+		o.Code.Target = c.fresh.target
+	} else if n.Target != "" {
+		at := c.now()
 		if o.Code.Target, err = c.client.ReadTarget(ctx, n.Target, c.service.Cluster, c.service.Service); err != nil {
 			return err
 		}
+		c.fresh = freshTarget{target: o.Code.Target, at: at}
 		c.learnService(o.Code.Target)
 	}
 	d := o.Code.Deployment

@@ -57,11 +57,17 @@ func followUntil(ctx context.Context, s *step.Step, rev ecs.Revision, d createdD
 }
 
 // followStopped waits until a stopped deployment and its rollback have ended.
-func followStopped(ctx context.Context, s *step.Step, id string) (watch.Update, error) {
+func followStopped(ctx context.Context, s *step.Step, id string, justStopped bool) (watch.Update, error) {
 	if err := loadDeployedRevision(ctx, s); err != nil {
 		return watch.Update{}, err
 	}
-	return watchCodeDeploy(ctx, s, verdict.Wanted{Deployment: id, ExpectsRollback: true}, nil)
+	of := s.Reads.BeginRead(s.Clock.Now())
+	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Deployment: id, ExpectsRollback: true, JustStopped: justStopped,
+		Deploys: s.Emitted.CanaryRevision}, nil)
+	if err != nil || last.Read.State == nil {
+		return last, err
+	}
+	return last, rolling.ShareLastRead(ctx, s, of, last.Read)
 }
 
 // loadDeployedRevision loads the revision of the deployment, for the events about it.

@@ -87,7 +87,10 @@ func servesAlone(ctx context.Context, s *step.Step, revision, deployment string,
 	}
 	for {
 		sent := s.Clock.Now()
-		live, err := s.ObserveService(ctx)
+		if held := s.Reads.FindService(sent); held.State != nil {
+			sent = held.SentAt
+		}
+		live, err := step.ObserveShared(ctx, s)
 		if err != nil {
 			return false, err
 		}
@@ -158,7 +161,7 @@ func stopAndFollow(ctx context.Context, s *step.Step, label, id string) (endedSh
 			return endedShift{}, err
 		}
 	}
-	last, err := followStopped(ctx, s, id)
+	last, err := followStopped(ctx, s, id, !d.Ended())
 	if err != nil {
 		return endedShift{}, err
 	}
@@ -253,7 +256,7 @@ func returnTurn(ctx context.Context, s *step.Step) (int, error) {
 		return was.Turn, err
 	}
 	if d.RollbackID != "" {
-		if _, err := followStopped(ctx, s, d.ID); err != nil {
+		if _, err := followStopped(ctx, s, d.ID, false); err != nil {
 			return 0, err
 		}
 	}
@@ -276,7 +279,7 @@ func restoreAfterCodeDeploy(ctx context.Context, s *step.Step) error {
 		!s.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: s.Client.Resource()}) {
 		return nil
 	}
-	live, err := s.ObserveService(ctx)
+	live, err := step.ObserveShared(ctx, s)
 	if err != nil {
 		return err
 	}

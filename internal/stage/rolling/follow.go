@@ -57,7 +57,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 		s.Reads.Hold(step.UncheckedKey, of, last.Read.State) // for the rollback
 		return err
 	}
-	if err := shareLastRead(ctx, s, of, last.Read); err != nil {
+	if err := ShareLastRead(ctx, s, of, last.Read); err != nil {
 		return err
 	}
 	waited, err := awaitServed(ctx, s, revision, after)
@@ -142,9 +142,9 @@ func stableProgress(s *step.Step) func(watch.Update) {
 	}
 }
 
-// shareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
+// ShareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
 // write or a pause followed the beginning of the wait.
-func shareLastRead(ctx context.Context, s *step.Step, of step.HeldRead, last ecs.ServiceRead) error {
+func ShareLastRead(ctx context.Context, s *step.Step, of step.HeldRead, last ecs.ServiceRead) error {
 	live, err := step.CheckRead(ctx, s, last.State)
 	if err == nil {
 		of.SentAt = last.SentAt
