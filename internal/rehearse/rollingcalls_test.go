@@ -268,17 +268,17 @@ var failingCalls = []struct {
 	most           int
 }{
 	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 36},
-	{"rolling", "sim/web:v2-never-healthy", false, 42},
+	{"rolling", "sim/web:v2-never-healthy", false, 40},
 	{"rolling", "sim/web:v2-noboot", false, 32},
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 46},
-	{"rolling", "sim/web:v2-never-healthy", true, 52},
-	{"rolling", "sim/web:v2-noboot", true, 41},
-	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 113},
-	{"canary", "sim/web:v2-noboot", false, 103},
-	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 96},
-	{"bluegreen", "sim/web:v2-noboot", false, 81},
-	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 62},
-	{"codedeploy", "sim/web:v2-noboot", false, 59},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 42},
+	{"rolling", "sim/web:v2-never-healthy", true, 48},
+	{"rolling", "sim/web:v2-noboot", true, 37},
+	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 98},
+	{"canary", "sim/web:v2-noboot", false, 89},
+	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 86},
+	{"bluegreen", "sim/web:v2-noboot", false, 71},
+	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 53},
+	{"codedeploy", "sim/web:v2-noboot", false, 52},
 }
 
 // TestCallsOfAFailingDeployment: polls are rare while the circuit breaker counts, and while tasks of the rollback

@@ -15,9 +15,9 @@ func TestCallsOfAFailingNativeDeployment(t *testing.T) {
 		kind, image string
 		most        int
 	}{
-		{"BLUE_GREEN", "sim/web:v2-crash-after-2s-exit-3", 63},
-		{"CANARY", "sim/web:v2-crash-after-2s-exit-3", 63},
-		{"BLUE_GREEN", "sim/web:v2-noboot", 58},
+		{"BLUE_GREEN", "sim/web:v2-crash-after-2s-exit-3", 59},
+		{"CANARY", "sim/web:v2-crash-after-2s-exit-3", 59},
+		{"BLUE_GREEN", "sim/web:v2-noboot", 54},
 	} {
 		stagetest.RunNative(t, stagetest.Strategies[c.kind], func(b *stagetest.Bench) {
 			began, calls := b.Clock.Now(), map[string]int{}

@@ -18,6 +18,7 @@ type Capacity struct {
 	failAfter     int           // failures of one cause, with no healthy task between
 	began         time.Time
 	progressAt    time.Time // last progress
+	movedAt       time.Time // last change of the counts
 	last          verdict.Counts
 	mostSteps     int
 	failures      diagnosis.Failures
@@ -34,11 +35,14 @@ type Capacity struct {
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
 // number of healthy tasks, whatever the desired count is.
 func AwaitCapacity(now time.Time, deadline time.Duration, minimum int) Capacity {
-	return Capacity{deadline: deadline, failAfter: diagnosis.FailAfter, began: now, progressAt: now, minimum: minimum}
+	return Capacity{deadline: deadline, failAfter: diagnosis.FailAfter, began: now, progressAt: now, movedAt: now, minimum: minimum}
 }
 
 // confirmInterval is the time between a first complete poll and the second one.
 const confirmInterval = 2 * time.Second
+
+// stillAfter is how long nothing must have changed before polls are rarer while no task runs.
+const stillAfter = 4 * time.Second
 
 // WasComplete reports whether the last observation showed every task healthy.
 func (c Capacity) WasComplete() bool { return c.wasComplete }
@@ -63,6 +67,9 @@ func (c Capacity) See(o verdict.Observation) (Capacity, verdict.Verdict) {
 	c = c.countFailures(o)
 	if c.madeProgress(n) {
 		c.progressAt = o.At
+	}
+	if n != c.last {
+		c.movedAt = o.At
 	}
 	c.last = n
 	c = c.noteRegistered(o, n)
@@ -247,10 +254,13 @@ func (c Capacity) isComplete(o verdict.Observation, n verdict.Counts) bool {
 }
 
 // capacityInterval is short while changes are likely, and longer when a start takes long, or before a
-// task runs. A Fargate task runs after 20–60 s; its target is healthy one check later.
+// task runs, also in the place of one that failed. A Fargate task runs after 20–60 s; its target is healthy one check
+// later.
 func (c Capacity) capacityInterval(o verdict.Observation) time.Duration {
 	switch waited := o.At.Sub(c.progressAt); {
 	case o.Set != nil && o.Set.Running == 0 && c.failures.Count() == 0 && waited < 2*time.Minute:
+		return 4 * time.Second
+	case o.Set != nil && o.Set.Running == 0 && waited < 2*time.Minute && o.At.Sub(c.movedAt) >= stillAfter:
 		return 4 * time.Second
 	case waited < 20*time.Second:
 		return 2 * time.Second
