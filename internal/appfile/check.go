@@ -147,11 +147,26 @@ func (c *checker) refuseUnknownKey(e definition.Entry, s shape, path string) {
 		p.Message += ": it belongs in " + of
 		return
 	}
-	if home := c.findHome(e.Key); home != "" {
+	if stage, isOption := strings.CutSuffix(path, ".with"); isOption && hasKey(entryShape(c.format), e.Key) {
+		p.Message += ": it belongs beside with, in " + stage
+		return
+	}
+	home := c.findHome(e.Key)
+	if at, isPlugins := strings.CutSuffix(home, pluginPath); isPlugins {
+		home = at + "plugins." + c.pluginName()
+		p.Next = "move it under " + home + "; or set kind: ECSApp, if the file is for PipeCD v0"
+		p.StandsFor("plugins")
+	}
+	if home = strings.Replace(home, pluginPath, "plugins."+c.pluginName(), 1); home != "" {
 		p.Message += ": it belongs under " + home
 		return
 	}
 	p.Meant = definition.Nearest(e.Key, names)
+}
+
+// hasKey reports whether a shape has a key that a file may give.
+func hasKey(s shape, name string) bool {
+	return slices.ContainsFunc(s.keys, func(k key) bool { return k.name == name && k.treatment != Refused })
 }
 
 // findHome returns another place where a key of this name belongs, if there is exactly one.

@@ -2,6 +2,7 @@ package appfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -144,6 +145,17 @@ func (c *checker) checkPlugins(n *definition.Node, path string) {
 		seen[e.Key] = true
 	}
 	e, ok := ecsPlugin(n)
+	for _, other := range n.Entries {
+		if ok && other.Key != e.Key {
+			c.piped = append(c.piped, path+"."+other.Key)
+		}
+	}
+	if !ok && len(n.Entries) == 1 {
+		p := c.addKeyProblem(n.Entries[0], "%s.%[2]s is the section of PipeCD's plugin %[2]s, and the one of Amazon ECS is ecs", path,
+			n.Entries[0].Key)
+		p.Next = "rename the section to ecs"
+		return
+	}
 	if !ok {
 		c.addProblem(n, "%s has %d entries and none is named ecs: rename the entry of "+
 			"the ECS plugin to ecs", path, len(n.Entries))
@@ -158,8 +170,24 @@ func ecsPlugin(n *definition.Node) (definition.Entry, bool) {
 			return e, true
 		}
 	}
-	if len(n.Entries) == 1 {
+	if len(n.Entries) == 1 && !slices.Contains(otherPlugins(), n.Entries[0].Key) {
 		return n.Entries[0], true
 	}
 	return definition.Entry{}, false
+}
+
+// otherPlugins returns the names of PipeCD v1's other plugins.
+func otherPlugins() []string {
+	return []string{"analysis", "cloudrun", "kubernetes", "kubernetes_multicluster", "lambda", "scriptrun", "terraform", "wait",
+		"waitapproval"}
+}
+
+// pluginName returns the name of the section of ECS in a file of PipeCD v1.
+func (c *checker) pluginName() string {
+	if n := c.src.Root.Get("spec").Get("plugins"); n != nil {
+		if e, ok := ecsPlugin(n); ok {
+			return e.Key
+		}
+	}
+	return "ecs"
 }

@@ -84,9 +84,40 @@ did you mean "taskDefinitionFile"?`,
 		{
 			name: "v0's layout with v1's kind",
 			file: v1 + "  input: {}\n  plugins: {ecs: {}}\n",
-			want: `app.pipecd.yaml:4:3: unknown key "input" in spec: it belongs under spec.plugins.<name>
+			want: `app.pipecd.yaml:4:3: unknown key "input" in spec: it belongs under spec.plugins.ecs
    4 |   input: {}
-     |   ^`,
+     |   ^
+next: move it under spec.plugins.ecs; or set kind: ECSApp, if the file is for PipeCD v0`,
+		},
+		{
+			name: "v0's layout with v1's kind, and no plugins",
+			file: v1 + "  input: {taskDefinitionFile: t.json}\n",
+			want: `app.pipecd.yaml:4:3: unknown key "input" in spec: it belongs under spec.plugins.ecs
+   4 |   input: {taskDefinitionFile: t.json}
+     |   ^
+next: move it under spec.plugins.ecs; or set kind: ECSApp, if the file is for PipeCD v0`,
+		},
+		{
+			name: "v0's timeout of a stage in v1",
+			file: v1 + "  plugins: {main: {}}\n  pipeline: {stages: [{name: ECS_SYNC, with: {timeout: 5m}}]}\n",
+			want: `app.pipecd.yaml:5:47: unknown key "timeout" in spec.pipeline.stages[0].with: it belongs beside with, in spec.pipeline.stages[0]
+   5 |   pipeline: {stages: [{name: ECS_SYNC, with: {timeout: 5m}}]}
+     |                                               ^`,
+		},
+		{
+			name: "a key of input in the section, which has another name",
+			file: v1 + "  plugins: {main: {accessType: ELB}}\n",
+			want: `app.pipecd.yaml:4:20: unknown key "accessType" in spec.plugins.main: it belongs under spec.plugins.main.input
+   4 |   plugins: {main: {accessType: ELB}}
+     |                    ^`,
+		},
+		{
+			name: "the section of another plugin",
+			file: v1 + "  plugins: {kubernetes: {}}\n",
+			want: `app.pipecd.yaml:4:13: spec.plugins.kubernetes is the section of PipeCD's plugin kubernetes, and the one of Amazon ECS is ecs
+   4 |   plugins: {kubernetes: {}}
+     |             ^
+next: rename the section to ecs`,
 		},
 		{
 			name: "v1 without plugins",
@@ -154,7 +185,7 @@ did you mean "SERVICE_DISCOVERY"?`,
 		{
 			name: "a timeout in another stage's options",
 			file: v1 + "  plugins: {ecs: {}}\n  pipeline: {stages: [{name: WAIT, with: {duration: 1m, timeout: 1h}}]}\n",
-			want: `app.pipecd.yaml:5:57: unknown key "timeout" in spec.pipeline.stages[0].with
+			want: `app.pipecd.yaml:5:57: unknown key "timeout" in spec.pipeline.stages[0].with: it belongs beside with, in spec.pipeline.stages[0]
    5 |   pipeline: {stages: [{name: WAIT, with: {duration: 1m, timeout: 1h}}]}
      |                                                         ^`,
 		},

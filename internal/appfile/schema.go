@@ -219,13 +219,14 @@ func optionsSchema(st stageKind, f Format) jsonschema.Schema {
 }
 
 // pluginsSchema returns the schema of PipeCD v1's map of plugins. The plugin is the entry named
-// ecs, or the only entry.
+// ecs, or the only entry, which has not the name of another plugin.
 func pluginsSchema(f Format) jsonschema.Schema {
 	plugin := jsonschema.Nullable(objectSchema(pluginShape(), f))
 	return jsonschema.Schema{
 		"type": "object",
 		"if":   jsonschema.Require("ecs"),
 		"then": jsonschema.Schema{"properties": jsonschema.Schema{"ecs": plugin}},
-		"else": jsonschema.Schema{"minProperties": 1, "maxProperties": 1, "additionalProperties": plugin},
+		"else": jsonschema.Schema{"minProperties": 1, "maxProperties": 1, "additionalProperties": plugin,
+			"propertyNames": jsonschema.Schema{"not": jsonschema.Schema{"enum": otherPlugins()}}},
 	}
 }

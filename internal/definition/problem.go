@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type Problem struct {
 	isKey  bool     // the place is that of a key
 	within *Node    // the map that lacks a key; nil: the problem is another one
 	lacks  []string // the keys of which it has none
+	stands string   // the key in whose place the problem's key is
 }
 
 // Lacks keeps that the problem is a map without any of these keys, and returns the problem. If a key of the map is
@@ -29,6 +31,9 @@ func (p *Problem) Lacks(within *Node, keys ...string) *Problem {
 	p.within, p.lacks = within, keys
 	return p
 }
+
+// StandsFor keeps that the key of the problem is in place of another one, as a misspelled key is.
+func (p *Problem) StandsFor(key string) { p.stands = key }
 
 // LacksIn is [Problem.Lacks] for the keys of a map that is under a key of another one, which may have none.
 func (p *Problem) LacksIn(outer *Node, key string, keys ...string) *Problem {
@@ -39,11 +44,14 @@ func (p *Problem) LacksIn(outer *Node, key string, keys ...string) *Problem {
 }
 
 // isMisspelledKey reports whether the problem is a key that was probably meant for another one.
-func (p *Problem) isMisspelledKey() bool { return p.isKey && p.Meant != "" }
+func (p *Problem) isMisspelledKey() bool { return p.isKey && p.instead() != "" }
+
+// instead returns the key that the file was to have in place of the one of the problem.
+func (p *Problem) instead() string { return cmp.Or(p.stands, p.Meant) }
 
 // followsFrom reports whether a key that is misspelled is why the problem's map lacks one.
 func (p *Problem) followsFrom(q *Problem) bool {
-	return p.within != nil && p.File == q.File && q.isMisspelledKey() && slices.Contains(p.lacks, q.Meant) &&
+	return p.within != nil && p.File == q.File && q.isMisspelledKey() && slices.Contains(p.lacks, q.instead()) &&
 		slices.ContainsFunc(p.within.Entries, func(e Entry) bool { return e.Line == q.Line && e.Column == q.Column })
 }
 
