@@ -117,7 +117,7 @@ func unreadableError(c Config, err error) error {
 		Next: "check AWS_CA_BUNDLE, AWS_CONFIG_FILE and AWS's configuration files: aws configure list"}
 	var missing config.SharedConfigProfileNotExistError
 	if errors.As(err, &missing) {
-		told.Next = "set --profile to a profile that `aws configure list-profiles` lists"
+		return c.missingProfileError(missing.Profile)
 	}
 	return told
 }

@@ -47,6 +47,25 @@ func (a *Application) PlaceOfRegion() string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.in == "" && t.key == "region" && t.text == a.Region }))
 }
 
+// RegionOfARNs returns the Region of the ARNs in the files, and the place of the first. It is empty if none has a Region, or
+// if they have several.
+func (a *Application) RegionOfARNs() (region, place string) {
+	several := false
+	places := a.findTexts(func(t namedText) bool {
+		parts := strings.SplitN(t.text, ":", 6)
+		if len(parts) < 6 || parts[0] != "arn" || parts[3] == "" {
+			return false
+		}
+		several = several || region != "" && region != parts[3]
+		region = parts[3]
+		return true
+	})
+	if several || region == "" {
+		return "", ""
+	}
+	return region, places[0]
+}
+
 // PlaceOfText returns where the files first give a text as one of these members, or in a list of that name; without
 // names, as any member. It is empty if they do not.
 func (a *Application) PlaceOfText(text string, members ...string) string {

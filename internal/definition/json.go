@@ -30,7 +30,20 @@ func (s *Source) jsonProblem(data []byte) *Problem {
 	if isComment(data[begin:]) {
 		return s.Problem(where.line, where.column, "JSON has no comments; remove it")
 	}
+	if lacksBracket(data, at.Error()) {
+		if p := s.bracketProblem("JSON", where.line); p != nil {
+			return p
+		}
+	}
 	return s.Problem(where.line, where.column, "malformed JSON: %s", plainSyntax(at.Error()))
+}
+
+// lacksBracket reports whether a message of Go's parser of JSON may mean that a bracket is not closed.
+func lacksBracket(data []byte, message string) bool {
+	text := bytes.TrimSpace(data)
+	return strings.Contains(message, "after array element") || strings.Contains(message, "after object key:value pair") ||
+		strings.Contains(message, "unexpected end of JSON input") && !bytes.HasSuffix(text, []byte(":")) &&
+			!bytes.HasSuffix(text, []byte(","))
 }
 
 // hasComment reports whether a comment is the first place at which a text is not JSON. YAML would read it as a key.

@@ -181,10 +181,26 @@ next: write image: repository:tag; or image: from-service, which --image replace
 		{
 			name: "malformed YAML",
 			file: "family: [web\n",
-			want: `f:1:9: malformed YAML: sequence end token ']' not found
+			want: `f:1:9: malformed YAML: the [ that is opened here is not closed
    1 | family: [web
      |         ^
-next: check this line and the next one: keys of one map begin in the same column; text with ": " is in quotes`,
+next: add ]`,
+		},
+		{
+			name: "a bracket that a later line shows to be open",
+			file: "family: web\nrequiresCompatibilities: [FARGATE # not ]\ncpu: \"]\"\n",
+			want: `f:2:26: malformed YAML: the [ that is opened here is not closed
+   2 | requiresCompatibilities: [FARGATE # not ]
+     |                          ^
+next: add ] before line 3`,
+		},
+		{
+			name: "a bracket that the other kind closes",
+			file: "family: web\nvolumes: [{name: data]\n",
+			want: `f:2:11: malformed YAML: the { that is opened here is not closed
+   2 | volumes: [{name: data]
+     |           ^
+next: add }`,
 		},
 		{
 			name: "a tab",
@@ -321,7 +337,8 @@ func TestMalformedJSON(t *testing.T) {
 		"{\r\n\t\"family\": \"é\" \"cpu\": 1}":              "taskdef.json:2:16: malformed JSON: a comma or } is missing before this",
 		"{\n  // web\n  \"family\": \"web\"\n}":             "taskdef.json:2:3: JSON has no comments; remove it",
 		"{\"family\": \"web\", /* web */ \"cpu\": \"256\"}": "taskdef.json:1:19: JSON has no comments; remove it",
-		"{\"family\": [1, 2}":                               "taskdef.json:1:17: malformed JSON: a comma or ] is missing before this",
+		"{\"family\": [1, 2}":                               "taskdef.json:1:12: malformed JSON: the [ that is opened here is not closed",
+		"{\"family\": [{\"a\": \"]\"}\n":                    "taskdef.json:1:12: malformed JSON: the [ that is opened here is not closed",
 		"{\"family\" \"web\":, : }":                         "taskdef.json:1:11: malformed JSON: a colon is missing before this",
 		"{\"family\": [1, ]]":                               "taskdef.json:1:16: malformed JSON: a value is missing before this",
 		"{\"family\": 1, 'a: 2}":                            "taskdef.json:1:15: malformed JSON: a key in double quotes is missing before this",

@@ -40,6 +40,9 @@ func (s *Source) syntaxProblem(err error) *Problem {
 				return p
 			}
 		}
+		if p := s.bracketProblem("YAML", pos.Line); p != nil {
+			return p
+		}
 		p := s.Problem(pos.Line, pos.Column, "malformed YAML: %s", at.GetMessage())
 		p.Next = "check this line and the next one: keys of one map begin in the same column; text with \": \" is in quotes"
 		return p

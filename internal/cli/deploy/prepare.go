@@ -206,7 +206,7 @@ func (p *program) adviseLocalAWS(err error, path string) error {
 	}
 	advised := *problem
 	advised.Next = "run sluice sim --world " + world + ", and paste the export lines that it prints into this shell. " +
-		"For AWS itself, set AWS_REGION or give --region"
+		"For AWS itself, " + problem.Next
 	return &advised
 }
 

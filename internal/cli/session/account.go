@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -39,7 +41,23 @@ func (s *Session) OpenAccountOf(ctx context.Context, app *appfile.Application) (
 	if err != nil && s.Flags.Region == "" && account.IsNoRegion(app.Region) {
 		err = appfile.LocateAt(app.PlaceOfRegion(), err)
 	}
-	return a, c, err
+	return a, c, adviseRegion(err, app)
+}
+
+// adviseRegion adds to a missing Region the one of the ARNs in the files.
+func adviseRegion(err error, app *appfile.Application) error {
+	var problem *sluice.Error
+	region, place := app.RegionOfARNs()
+	if region == "" || !errors.Is(err, account.ErrNoRegion) || !errors.As(err, &problem) {
+		return err
+	}
+	advised := *problem
+	advised.Err = fmt.Errorf("%w; the ARN in %s is of %s", problem.Err, place, region)
+	advised.Next = "give --region " + region + ", or set AWS_REGION"
+	if app.Format == appfile.Sluice {
+		advised.Next = "give --region " + region + ", or write region: " + region + " in " + app.File
+	}
+	return &advised
 }
 
 // OpenAccount opens the AWS account in a Region with a role; both may be empty. The flags override them.

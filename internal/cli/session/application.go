@@ -147,6 +147,8 @@ func nameSetVariables(problems error, unused []string) {
 		if near := definition.Nearest(p.Unset, unused); near != "" {
 			p.Message += "; --set gives " + near
 			p.Next = fmt.Sprintf("give --set %s=…, or write ${%s} here", p.Unset, near)
+		} else if len(unused) > 0 {
+			p.Message += "; --set gives " + definition.ListNames(unused) + ", which no file uses"
 		}
 	}
 }

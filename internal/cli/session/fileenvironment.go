@@ -120,6 +120,10 @@ func parseSet(values []string) (map[string]string, error) {
 			return nil, &sluice.Error{Op: "read the flags", Resource: "--set",
 				Err: fmt.Errorf("%q is not of the form NAME=value", pair), Next: "give --set NAME=value"}
 		}
+		if other, isTwice := pairs[name]; isTwice && other != v {
+			return nil, &sluice.Error{Op: "read the flags", Resource: "--set", Err: fmt.Errorf("%s is given twice, with two values", name),
+				Next: "give --set " + name + "=… once"}
+		}
 		pairs[name] = v
 	}
 	return pairs, nil

@@ -35,7 +35,7 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.files.envFiles, "env-file", nil,
 		"`file` of variables for the application's files; repeatable")
 	set.StringArrayVar(&f.files.set, "set", nil, "a variable of the files, as `NAME=value`; repeatable")
-	set.StringVar(&f.files.environment, "env", "", "`name` of the environment of sluice.yaml, such as prod")
+	set.Var(onceFlag{&f.files.environment}, "env", "`name` of the environment of sluice.yaml, such as prod")
 	set.StringArrayVar(&f.files.envFiles, "envfile", nil,
 		"`file` of environment variables for templates (ecspresso's files)")
 	set.StringArrayVar(&f.files.extStr, "ext-str", nil, "external text of Jsonnet: `name=value`, several with ;")
@@ -45,6 +45,22 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.Var(&f.Output, "output", "text or json")
 	set.Var(&f.Output, "log-format", "the same as --output")
 	set.VarPF(jsonFlag{f}, "json", "", "the same as --output json").NoOptDefVal = "true"
+}
+
+// onceFlag is a text that is given once: with two values, only the last one would count.
+type onceFlag struct{ to *string }
+
+func (f onceFlag) String() string { return *f.to }
+
+// Type is that of a text, see [RefuseEmptyValues].
+func (f onceFlag) Type() string { return "string" }
+
+func (f onceFlag) Set(s string) error {
+	if *f.to != "" && *f.to != s {
+		return errors.New("it is given twice, with two values")
+	}
+	*f.to = s
+	return nil
 }
 
 // jsonFlag sets the output to JSON.

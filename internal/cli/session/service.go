@@ -25,6 +25,9 @@ func (s Service) String() string { return s.Cluster + "/" + s.Name }
 // hyphens and underscores).
 var serviceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}/[A-Za-z0-9_-]{1,255}$`)
 
+// assignment is NAME=value.
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
 // ServiceAt returns the service that an argument names. isService is false if the argument is an existing folder or
 // file, the ID of a deployment, or not of the form CLUSTER/SERVICE.
 func (s *Session) ServiceAt(arg string) (of Service, isService bool) {
@@ -141,6 +144,8 @@ func (s *Session) adviseMissing(path string, err error) error {
 	near, names, beside := s.nearFolder(path), s.recordedServices(path), s.applicationsBeside(path)
 	cluster, name, _ := strings.Cut(path, "/")
 	switch {
+	case assignment.MatchString(path):
+		advised.Next = "give a variable of the files with --set: --set " + shellWord(withoutSecrets([]string{path})[0])
 	case near != "":
 		advised.Next = "name the folder " + near
 	case len(beside) > 0:
