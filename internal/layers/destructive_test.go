@@ -65,6 +65,8 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 	"use … or less; with a raised quota, first run: aws ecs update-service": {
 		"the service exists, and a person asked for that many tasks; AWS refuses the command unless the quota is raised",
 		"TestTasksBeyondTheQuotaAreRefused"},
+	"remove the other groups from the rule: aws elbv2 modify-": {
+		"a read of the rule shows both groups of the files with weight, and others", "TestChoose"},
 	"stop the task, which still runs: sluice tasks --id ID --stop": {
 		"the timeout of a deployment without a service passed while its tasks ran", "run.txtar"},
 	"run sluice resume … to release it, or give this command --take-over": {

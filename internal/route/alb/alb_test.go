@@ -48,18 +48,29 @@ func TestChoose(t *testing.T) {
 	test := rule("test", forward(tuple(canary, 1)))
 	other := rule("other", forward(tuple(third, 1)))
 	three := rule("three", forward(tuple(primary, 1), tuple(canary, 1), tuple(third, 1)))
+	def := rule("default", three.Actions...)
+	def.Listener = "listener"
+	idle := rule("idle", forward(tuple(primary, 0), tuple(canary, 0), tuple(third, 1)))
+	const bothAtOne = `[{"ForwardConfig":{"TargetGroups":[{"TargetGroupArn":"` + primary + `","Weight":1},{"TargetGroupArn":"` +
+		canary + `","Weight":1}]},"Type":"forward"}]`
 	for name, c := range map[string]struct {
 		rules           []Rule
 		named           []string
 		steered, extend string
-		err             string
+		err, next       string
 	}{
 		"rules with exactly our two":           {rules: []Rule{other, pair, turned, three}, steered: "pair turned"},
 		"the primary alone, if there is none":  {rules: []Rule{other, alone, test}, extend: "alone"},
 		"the primary alone is left beside one": {rules: []Rule{alone, pair}, steered: "pair"},
 		"a test listener is never touched":     {rules: []Rule{test, pair}, steered: "pair"},
-		"three groups are not ours":            {rules: []Rule{three}, err: "no listener rule forwards"},
-		"nothing at all":                       {err: "no listener rule forwards"},
+		"three groups are not ours": {rules: []Rule{other, three},
+			err:  "its requests also go to api 1",
+			next: "remove the other groups from the rule: aws elbv2 modify-rule --rule-arn three --actions '" + bothAtOne + "'"},
+		"three groups on the default rule": {rules: []Rule{def},
+			err:  "use the default rule of port 80 (default): the rule forwards to 3 target groups",
+			next: "aws elbv2 modify-listener --listener-arn listener --default-actions '" + bothAtOne + "'"},
+		"of three groups only the third serves": {rules: []Rule{idle}, err: "no listener rule forwards", next: "add both"},
+		"nothing at all":                        {err: "no listener rule forwards"},
 		"only what is named": {rules: []Rule{pair, turned}, named: []string{"turned"},
 			steered: "turned"},
 		"named and alone is extended": {rules: []Rule{pair, alone}, named: []string{"alone"}, extend: "alone"},
@@ -68,12 +79,13 @@ func TestChoose(t *testing.T) {
 		"named but somebody else's": {rules: []Rule{other}, named: []string{"other"},
 			err: "the rule forwards to 1 target group"},
 		"named with three groups": {rules: []Rule{three}, named: []string{"three"},
-			err: "the rule forwards to 3 target groups"},
+			err: "the rule forwards to 3 target groups", next: "aws elbv2 modify-rule --rule-arn three"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ChooseRules(c.rules, TargetGroups{Primary: primary, Canary: canary, RuleARNs: c.named})
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) || sluice.NextStep(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) || sluice.NextStep(err) == "" ||
+					!strings.Contains(sluice.NextStep(err), c.next) {
 					t.Fatalf("error %v (next %q), want %q and what to do", err, sluice.NextStep(err), c.err)
 				}
 				return

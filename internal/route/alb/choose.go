@@ -1,11 +1,13 @@
 package alb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // TargetGroups are the two target groups of a service, and the rules that the file names.
@@ -44,6 +46,9 @@ func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
 		c.Extend = nil
 	}
 	if len(c.Steered)+len(c.Extend) == 0 {
+		if err := otherGroupsError(rules, p); err != nil {
+			return c, err
+		}
 		return c, &sluice.Error{
 			Op: "find the listener rules of the service", Resource: p.Primary, Kind: sluice.NotFound,
 			Err: errors.New(
@@ -53,6 +58,48 @@ func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
 		}
 	}
 	return c, nil
+}
+
+// otherGroupsError returns the error of the first rule that forwards to both groups of the service, and also to others; nil if
+// there is none.
+func otherGroupsError(rules []Rule, p TargetGroups) error {
+	for _, r := range rules {
+		if next := p.withoutOthers(r); next != "" {
+			return &sluice.Error{Op: "use the " + r.Name(), Resource: r.ARN, Kind: sluice.Conflict, Err: p.describeOthers(r), Next: next}
+		}
+	}
+	return nil
+}
+
+// describeOthers says which groups of a rule are not of the service, and how much each gets.
+func (p TargetGroups) describeOthers(r Rule) error {
+	_, others := p.split(r)
+	return fmt.Errorf("the rule forwards to %s, not to the primary alone or to exactly the primary and the canary: its requests "+
+		"also go to %s", sluice.Plural(len(r.Forward), "target group"), view.DescribeShares(others))
+}
+
+// withoutOthers returns the command that removes the groups from a rule that are not of the service. The weights of the
+// others stay. It is empty if there is none to remove, if no group with weight would be left, or if the rule lacks one of the
+// two: the files may name the wrong group.
+func (p TargetGroups) withoutOthers(r Rule) string {
+	ours, others := p.split(r)
+	serves := slices.ContainsFunc(ours, func(s sluice.Share) bool { return s.Weight > 0 })
+	if len(ours) != 2 || len(others) == 0 || !serves {
+		return ""
+	}
+	return "remove the other groups from the rule: " + RepairCommand(r, forwardTo(r.Actions, ours))
+}
+
+// split returns the shares of the two groups of the service, and those of others.
+func (p TargetGroups) split(r Rule) (ours, others []sluice.Share) {
+	for _, s := range r.Forward {
+		if s.Group == p.Primary || s.Group == p.Canary && p.Canary != "" {
+			ours = append(ours, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return ours, others
 }
 
 // MarkedRules returns the rules that give weight to the canary group and are not selected, such as
@@ -104,10 +151,8 @@ func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 			c.Extend = append(c.Extend, r)
 		default:
 			return c, &sluice.Error{
-				Op: "use the listener rule named under listenerRules", Resource: arn, Kind: sluice.Conflict,
-				Err: fmt.Errorf("the rule forwards to %s, not to the primary alone or to exactly the primary and "+
-					"the canary", sluice.Plural(len(r.Forward), "target group")),
-				Next: "make the rule forward to the primary and the canary target group, or name another rule",
+				Op: "use the listener rule named under listenerRules", Resource: arn, Kind: sluice.Conflict, Err: p.describeOthers(r),
+				Next: cmp.Or(p.withoutOthers(r), "make the rule forward to the primary and the canary target group, or name another rule"),
 			}
 		}
 	}
