@@ -1,7 +1,9 @@
 package survey
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -24,11 +26,9 @@ func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live pla
 	if p.Drain > 0 || live.Primary != nil {
 		return t, nil
 	}
-	for _, lb := range live.Service.LoadBalancers {
-		if lb.TargetGroupArn == nil {
-			continue
-		}
-		places, err := alb.FindGroups(ctx, a.ELB(), *lb.TargetGroupArn)
+	var kind plan.BalancerType
+	for _, group := range groupsOfTasks(p, live) {
+		places, err := alb.FindGroups(ctx, a.ELB(), group)
 		if err != nil {
 			return t, err
 		}
@@ -36,9 +36,29 @@ func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live pla
 			return t, err
 		}
 		t.Drain = max(t.Drain, time.Duration(places[0].Drain)*time.Second)
-		if plan.BalancerType(places[0].Type) == plan.ApplicationBalancer && places[0].Drain == 0 {
+		kind = cmp.Or(plan.BalancerType(places[0].Type), kind) // no balancer has CodeDeploy's other group between deployments
+		if kind == plan.ApplicationBalancer && places[0].Drain == 0 {
 			t.Undrained = append(t.Undrained, places[0].Group)
 		}
 	}
 	return t, nil
+}
+
+// groupsOfTasks returns the target groups in which tasks are or will be: those of the service, and with CodeDeploy also the
+// other one of its pair.
+func groupsOfTasks(p *plan.Plan, live plan.AWSState) (all []string) {
+	for _, lb := range live.Service.LoadBalancers {
+		if lb.TargetGroupArn != nil {
+			all = append(all, *lb.TargetGroupArn)
+		}
+	}
+	if p.CodeDeploy == nil {
+		return all
+	}
+	for _, g := range p.Callers.Groups {
+		if !slices.Contains(all, g.ARN) {
+			all = append(all, g.ARN)
+		}
+	}
+	return all
 }
