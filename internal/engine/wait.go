@@ -152,7 +152,7 @@ func (r *run) endDeployment(ctx context.Context, step plan.Step, end stage.Endin
 			return err
 		}
 	}
-	next := cmp.Or(end.Next, r.adviceText(ctx, step, end.ClaimErr))
+	next := cmp.Or(end.Next, r.adviceText(ctx, step, end))
 	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause,
 		Next: next}); err != nil {
 		return err
@@ -176,10 +176,10 @@ func joinCauses(cause, more string) string {
 	return cause + "; " + more
 }
 
-// adviceText returns what a person should do now. kept is why the claim was not released.
-func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string {
+// adviceText returns what a person should do now.
+func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) string {
 	var all []string
-	failed := r.lastFailedStage(ctx)
+	failed, kept := r.lastFailedStage(ctx), end.ClaimErr
 	switch step.Outcome {
 	case sluice.Succeeded:
 	case sluice.Gone:
@@ -189,7 +189,14 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	default:
 		all = append(all, adviceAfterEnd(step.Outcome, failed.Next, r.d.ID))
 	}
-	if r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
+	if end.NoFormer { // its rollback has ended, and another one would restore nothing either
+		next := adviceAfterEnd(sluice.RolledBack, failed.Next, r.d.ID)
+		all = []string{strings.TrimSuffix(next, "; "+diagnosis.DeployAgain), deployWorking}
+		if end.Created {
+			all[1] += orDelete
+		}
+	}
+	if !end.NoFormer && r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
 		!strings.Contains(all[0], "sluice rollback ") && !strings.Contains(all[0], "sluice deploy") {
 		all = append(all, "restore the previous state: sluice rollback "+r.d.ID)
 	}
@@ -198,6 +205,12 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	}
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
+
+// Advice about a service whose first version does not work.
+const (
+	deployWorking = "deploy a version that works"
+	orDelete      = ", or delete the service: sluice delete --terminate --force" // if the deployment created it
+)
 
 // adviceAfterEnd returns what the next step of a failed stage is after the deployment ended. It was written before: a
 // deployment that has ended cannot be resumed, and one that was rolled back needs no rollback.

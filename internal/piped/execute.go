@@ -275,6 +275,10 @@ func (t *targetRun) finishDeployment(ctx context.Context, ended error) error {
 		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not released; it expires by itself: " +
 			end.ClaimErr.Error()})
 	}
+	if end.NoFormer && ended == nil {
+		return &sluice.Error{Op: "roll back", Resource: t.plan.Cluster + "/" + t.plan.Service, Kind: sluice.Unhealthy,
+			Err: errors.New(end.Cause), Next: "deploy a version that works"}
+	}
 	if end.Outcome == sluice.Failed && ended == nil {
 		return &sluice.Error{Op: "confirm that callers reach the service", Resource: t.plan.Cluster + "/" + t.plan.Service,
 			Kind: sluice.OutsideChange, Err: errors.New(end.Cause), Next: end.Next}

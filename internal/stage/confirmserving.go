@@ -55,7 +55,7 @@ func readActive(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
 // outcomeRevision returns the revision that should serve after an outcome; empty if the outcome
 // names none.
 func outcomeRevision(ctx context.Context, s *step.Step, o sluice.Outcome) (string, error) {
-	if !s.Plan.Mode().HasService() || s.Plan.Stages[0].SetsScaling() {
+	if !isAboutVersions(s) {
 		return "", nil
 	}
 	switch {
@@ -66,6 +66,11 @@ func outcomeRevision(ctx context.Context, s *step.Step, o sluice.Outcome) (strin
 		return begin.RegisteredName(ctx, s)
 	}
 	return "", nil
+}
+
+// isAboutVersions reports whether the deployment is of a service, and of more than its auto scaling.
+func isAboutVersions(s *step.Step) bool {
+	return s.Plan.Mode().HasService() && !s.Plan.Stages[0].SetsScaling()
 }
 
 // isAdopted returns a check of a read: whether another actor changed the PRIMARY and the deployment

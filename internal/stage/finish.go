@@ -21,10 +21,13 @@ import (
 
 // Ending is how a deployment ended.
 type Ending struct {
-	Outcome  sluice.Outcome
-	Cause    string // why Outcome is not the outcome of the stages, or what callers get besides; empty if it is
-	Next     string // what a person should do about Cause; empty: what follows from the stages
-	ClaimErr error  // why the claim on the service was not released; nil if it was, or if there is none
+	Outcome sluice.Outcome
+	Cause   string // why Outcome is not the outcome of the stages, or what callers get besides; empty if it is
+	Next    string // what a person should do about Cause; empty: what follows from the stages
+	// NoFormer: a rollback ended, but no version served before the deployment. There is none to restore, so it failed.
+	NoFormer bool
+	Created  bool  // with NoFormer: the deployment created the service, which exists
+	ClaimErr error // why the claim on the service was not released; nil if it was, or if there is none
 	// Unstable is the failure of a success whose tasks died again and again while its end waited for callers. The
 	// deployment has not ended then, and keeps its claim: a rollback follows. nil: the deployment has ended.
 	Unstable error
@@ -84,6 +87,12 @@ func tryDeregisterOld(ctx context.Context, s *step.Step) error {
 func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending, error) {
 	if o == sluice.Failed || o == sluice.Stalled || o == sluice.TimedOut {
 		return confirmServiceExists(ctx, s, o), nil
+	}
+	if o == sluice.RolledBack {
+		former, err := findFormer(ctx, s)
+		if err != nil || !former.version {
+			return endWithoutFormer(ctx, s, former), err
+		}
 	}
 	err := confirmServing(ctx, s, o)
 	if err == nil && o == sluice.RolledBack && s.Confirmed == nil {
@@ -159,6 +168,34 @@ func endTasks(s *step.Step, to string) plan.EndTasks {
 		}
 	}
 	return t
+}
+
+// formerState is what existed before the deployment. A deployment that is not about versions has a version.
+type formerState struct{ service, version bool }
+
+func findFormer(ctx context.Context, s *step.Step) (formerState, error) {
+	if !isAboutVersions(s) {
+		return formerState{service: true, version: true}, nil
+	}
+	former, saved, err := s.Memory.Snapshot.Find(ctx)
+	if saved {
+		return formerState{former.Service, former.Revision != ""}, err
+	}
+	return formerState{!s.Plan.CreatesService(), s.Plan.From != ""}, err
+}
+
+// endWithoutFormer returns the end of the rollback of a service's first version.
+func endWithoutFormer(ctx context.Context, s *step.Step, former formerState) Ending {
+	end := confirmServiceExists(ctx, s, sluice.Failed)
+	if end.Outcome != sluice.Failed {
+		return end
+	}
+	why := "no version served before, so none is restored"
+	if s.Confirmed != nil && s.Confirmed.Serving() != "" {
+		why += ": " + s.Confirmed.Serving() + " stays"
+	}
+	return Ending{Outcome: sluice.Failed, Cause: strings.TrimSuffix(why+"; "+end.Cause, "; "), NoFormer: true,
+		Created: s.Confirmed != nil && !former.service}
 }
 
 // endingOfLost returns the end of a deployment whose service another actor took or deleted. lost is false for other

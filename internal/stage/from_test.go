@@ -66,7 +66,7 @@ func TestFirstDeploymentIsAQuickSyncThatCreatesTheService(t *testing.T) {
 func TestFirstDeploymentThatFailsLeavesNoTaskSet(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
 		end := b.Deploy(b.Files("sim/web:v1?crash-after=1s", ""))
-		b.ExpectEnd(end, sluice.RolledBack, "exit code 1", "primary 100 canary 0")
+		b.ExpectEnd(end, sluice.Failed, "exit code 1", "primary 100 canary 0")
 	})
 }
 

@@ -43,9 +43,13 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	defer t.Journal.Close()
 	d := t.Deployment
 	if d.State == journal.Ended {
+		none, err := lacksFormer(ctx, t)
+		if err != nil {
+			return err
+		}
 		next := "run sluice rollback " + d.ID + " to restore the state before the deployment"
 		switch {
-		case !t.Plan.Mode().HasService(), d.Outcome == sluice.RolledBack, d.Outcome == sluice.Superseded,
+		case none, !t.Plan.Mode().HasService(), d.Outcome == sluice.RolledBack, d.Outcome == sluice.Superseded,
 			d.Outcome == sluice.Gone: // there is nothing to restore
 			next = "run sluice status to see what is running"
 		}

@@ -124,11 +124,15 @@ func replacesTasks(d journal.Deployment) bool {
 
 // rollBackTarget rolls back a deployment of the journal from its snapshot, or shows that.
 func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) error {
+	switch none, err := lacksFormer(ctx, t); {
+	case err != nil:
+		return err
+	case none:
+		return errNoFormer(t.Deployment.ID)
+	}
 	switch gone, err := isFormerDeregistered(ctx, t); {
 	case err != nil:
 		return err
-	case t.Deployment.Outcome == sluice.Succeeded && t.Plan.From == "" && t.Plan.Mode().HasService():
-		return errNoFormer(t.Deployment.ID)
 	case gone && t.Plan.Mode().OthersDeploy():
 		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, t.Plan.From)
 	case gone && !r.hasNoFiles():
@@ -199,6 +203,19 @@ func rollbackPlan(t *session.Opened, replaced string) *plan.Plan {
 		Kind: plan.Alters}}
 	back.Notes = []string{"it restores the state that the deployment saved before its first write"}
 	return &back
+}
+
+// lacksFormer reports whether a deployment made the first version of its service, and a rollback has nothing more to do:
+// it succeeded, or its own rollback has ended.
+func lacksFormer(ctx context.Context, t *session.Opened) (bool, error) {
+	d := t.Deployment
+	if d.State != journal.Ended || t.Plan.From != "" || !t.Plan.Mode().HasService() {
+		return false, nil
+	}
+	stages, err := t.Journal.Stages(ctx, d.ID)
+	return d.Outcome == sluice.Succeeded || slices.ContainsFunc(stages, func(s journal.Stage) bool {
+		return s.Index == len(t.Plan.Stages) && s.Status == journal.StageDone
+	}), err
 }
 
 // errNoFormer is the error of a rollback to nothing: the deployment created the service.

@@ -77,7 +77,7 @@ func guardRolling(p *plan.Plan, s *plan.Stage, live plan.AWSState, _ plan.State)
 
 func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if live.IsFirstDeployment() {
-		addWarning(p, "no version is running: a rollback leaves the service without a running version")
+		addWarning(p, "no version is running: there is none to roll back to, and a version that fails stays")
 	}
 	if p.HasChanges() && isRolling(live) {
 		addWarning(p, "a deployment of the service is running; this deployment replaces it")

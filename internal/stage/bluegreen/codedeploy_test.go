@@ -65,6 +65,17 @@ func shifts(t testing.TB, s shop, f func(*stagetest.Bench)) {
 	})
 }
 
+// The first version of a service never works. CodeDeploy has none to restore, so nothing is rolled back.
+func TestFirstVersionThatFailsIsNotRolledBack(t *testing.T) {
+	t.Parallel()
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+		end := b.Deploy(shiftFiles(b, "sim/web:v1-crash-after-5s-exit-3", "desiredCount: 4\n"))
+		if end.Outcome != sluice.Failed || !strings.HasSuffix(end.Cause, "none is restored: web:1 stays") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+	})
+}
+
 // createShop makes the application and the deployment group.
 func createShop(b *stagetest.Bench, s shop) {
 	b.Helper()
