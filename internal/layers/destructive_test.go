@@ -56,6 +56,8 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
 	"remove the tag if no deployment of the service runs\n": {
 		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
+	"name its journal with --state. If that journal is lost, run sluice rollback --adopt": {
+		"the claim on the service is of a deployment that is not in the journal", "other-journal.txtar"},
 	"roll it back on the machine with its journal. If that is lost": {
 		"as for sluice deploy; the command rolls back", "adopt.txtar"},
 	"wait for it to end, or run sluice rollback … with its journal": {

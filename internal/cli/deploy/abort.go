@@ -43,6 +43,9 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	defer t.Journal.Close()
 	d := t.Deployment
 	if d.State == journal.Ended {
+		if err := p.refuseOtherClaim(ctx, t, "abort the deployment", path); err != nil {
+			return err
+		}
 		none, err := lacksFormer(ctx, t)
 		if err != nil {
 			return err

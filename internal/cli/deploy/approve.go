@@ -55,6 +55,11 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	if err != nil {
 		return err
 	}
+	if t := (&session.Opened{Journal: j, Deployment: d}); d.State == journal.Ended && p.EnterAccount(ctx, t) == nil {
+		if err := p.refuseOtherClaim(ctx, t, "approve", path); err != nil {
+			return err
+		}
+	}
 	if stage == 0 && pl.CodeDeploy != nil && d.State != journal.Ended {
 		if done, err := p.continueCodeDeploy(ctx, j, d); done || err != nil {
 			return err

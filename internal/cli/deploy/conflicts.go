@@ -240,9 +240,7 @@ func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 		"its journal. To end it, give this command --take-over. If that journal is lost, give it --adopt to clean up first",
 		"wait for it to end, or run sluice rollback "+k.Deployment+" with its journal. If that is lost, run sluice rollback "+
 			"--adopt in the application's folder"),
-		"deployment %s has claimed the service until %s and is not in this journal (%s): it was started with another journal%s",
-		k.Deployment,
-		show.FormatTime(k.Until), c.program.StatePath(), leftoversText(m))
+		"%s%s", c.program.otherJournalText(k), leftoversText(m))
 }
 
 // leftoversText describes what a deployment has created in addition to its claim.

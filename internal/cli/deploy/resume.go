@@ -55,6 +55,9 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	defer t.Journal.Close()
 	d := t.Deployment
 	if d.State == journal.Ended {
+		if err := p.refuseOtherClaim(ctx, t, "resume the deployment", path); err != nil {
+			return err
+		}
 		return p.resumeEnded(ctx, t)
 	}
 	runs, err := p.RunningProcess(ctx, t)

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
@@ -169,6 +170,15 @@ func (r *rollbackRun) rollBack(ctx context.Context, j *journal.Journal) error {
 	t.Deployment, err = r.findLastDeployment(ctx, j, of)
 	cleansUp := r.options.adopt && r.options.service == "" && (err != nil || t.Deployment.Outcome == sluice.Superseded)
 	if err == nil && r.options.to == "" && !cleansUp {
+		claim, other, err := r.findOtherClaim(ctx, t)
+		switch {
+		case err != nil:
+			return err
+		case other && r.options.adopt:
+			return r.adoptLeftovers(ctx, j)
+		case other:
+			return r.program.otherClaimError(t.Deployment, "roll the deployment back", claim)
+		}
 		return r.rollBackRecorded(ctx, t, of)
 	}
 	if r.options.operation && err != nil {
@@ -216,12 +226,19 @@ func (r *rollbackRun) findLastDeployment(ctx context.Context, j *journal.Journal
 	return r.program.FindDeployment(ctx, j, "rollback", r.path, r.given)
 }
 
+// findOtherClaim opens the account of a deployment and is [findOtherClaim], unless the command names the deployment.
+// After the claim has expired, a service that ECS or CodeDeploy deploys goes back by AWS's history.
+func (r *rollbackRun) findOtherClaim(ctx context.Context, t *session.Opened) (claim plan.Claim, found bool, err error) {
+	if err := r.program.EnterAccount(ctx, t); err != nil || session.IsDeploymentID(r.path) {
+		return claim, false, err
+	}
+	claim, found, err = findOtherClaim(ctx, t)
+	return claim, found && (claim.IsValidAt(t.Clock.Now()) || !t.Plan.Mode().OthersDeploy()), err
+}
+
 // rollBackRecorded rolls a deployment of the journal back. If another process or person has deployed
 // the service since, it rolls back by the history of AWS instead.
 func (r *rollbackRun) rollBackRecorded(ctx context.Context, t *session.Opened, of journal.Filter) error {
-	if err := r.program.EnterAccount(ctx, t); err != nil {
-		return err
-	}
 	d := t.Deployment
 	if !t.Plan.Mode().HasService() {
 		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID,
