@@ -12,8 +12,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/inspect"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
-	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -344,27 +344,14 @@ func isOvertaken(ctx context.Context, t *session.Opened) (bool, error) {
 	return !slices.Contains(left, live.Serving()), nil
 }
 
-// revisionsLeft returns the revisions of which one serves after a deployment that has ended, if no other followed. It
-// returns none if that is not known.
+// revisionsLeft is [inspect.RevisionsLeft].
 func revisionsLeft(ctx context.Context, t *session.Opened) ([]string, error) {
-	d, from := t.Deployment, t.Plan.From
-	switch {
-	case d.Outcome == sluice.Succeeded:
-		events, err := t.Journal.Events(ctx, d.ID, 0, 0)
-		from = show.LastPrimaryRevision(events)
-		if err != nil || from == "" {
-			return nil, err
-		}
-		return []string{from}, nil
-	case from == "":
-		return nil, nil
-	case d.Outcome == sluice.RolledBack:
-		return []string{from}, nil
-	case t.Plan.Mode().HasVariants():
-		return nil, nil // its canary has to be removed, which no other deployment does
+	events, err := t.Journal.Events(ctx, t.Deployment.ID, 0, 0)
+	if err != nil {
+		return nil, err
 	}
-	to, err := deployedRevision(ctx, t.Journal, d, t.Plan)
-	return []string{from, to}, err
+	to, err := deployedRevision(ctx, t.Journal, t.Deployment, t.Plan)
+	return inspect.RevisionsLeft(t.Deployment, t.Plan, to, events), err
 }
 
 // onlyAdopted reports whether the last deployment only removed leftovers from a service that AWS

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -74,6 +75,9 @@ type DeploymentReport struct {
 	Requested *sluice.Weights `json:"asked,omitempty"`
 	Stages    []stageReport   `json:"stages"`
 	Waiting   string          `json:"waiting,omitempty"`
+	// Later is the revision that serves, if others deployed it after the deployment had ended.
+	Later string   `json:"later,omitempty"`
+	left  []string // see [RevisionsLeft]; and the last one that it reported
 	// Gates are the figures of the gates of the stage that runs.
 	Gates []string `json:"gates,omitempty"`
 }
@@ -160,10 +164,14 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 	s := TargetOfPlan(t.Plan)
 	s.events, s.requests = events, &p.requests
 	out, err := ReadService(ctx, t.Account, t.Clock, s)
-	if err == nil {
-		out.Deployment, err = reportDeployment(ctx, p.Session, t)
+	if err != nil {
+		return out, err
 	}
-	return out, err
+	last, err := reportDeployment(ctx, p.Session, t)
+	if err != nil {
+		return out, err
+	}
+	return out, out.setDeployment(ctx, j, last)
 }
 
 // readServiceStatus reads the state of a service that is named without files. Its target groups are those of its newest
@@ -194,8 +202,7 @@ func (p *program) readServiceStatus(ctx context.Context, j *journal.Journal, of 
 	case t.Status == "" && last == nil:
 		return nil, p.NoSuchService(of, survey.NoServiceError(ctx, service, "correct the service's name"))
 	}
-	t.Deployment = last
-	return t, nil
+	return t, t.setDeployment(ctx, j, last)
 }
 
 // readAppStatus reads the state of the service of the application at a path. found is false if there
@@ -221,8 +228,51 @@ func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path st
 	if t, err = ReadService(ctx, a, c, s); err != nil || j == nil {
 		return t, true, err
 	}
-	t.Deployment, _, err = p.latestReport(ctx, j, a, s)
-	return t, true, err
+	last, _, err := p.latestReport(ctx, j, a, s)
+	if err != nil {
+		return t, true, err
+	}
+	return t, true, t.setDeployment(ctx, j, last)
+}
+
+// setDeployment sets the deployment of the journal, nil if it has none, and whether others have deployed the service
+// since. j may be nil.
+func (t *ServiceReport) setDeployment(ctx context.Context, j *journal.Journal, last *DeploymentReport) error {
+	t.Deployment = last
+	if claim, err := plan.ParseClaim(t.Claim); err == nil && j != nil {
+		_, err := j.Deployment(ctx, claim.Deployment)
+		switch {
+		case errors.Is(err, journal.ErrNotFound):
+			t.OtherJournal = claim.Deployment
+		case err != nil:
+			return err
+		}
+	}
+	if last != nil && t.serving != "" && len(last.left) > 0 && !slices.Contains(last.left, t.serving) {
+		last.Later = t.serving
+	}
+	return nil
+}
+
+// RevisionsLeft returns the revisions of which one serves after a deployment that has ended, if no other followed. It
+// returns none if that is not known. to is the revision of the deployment.
+func RevisionsLeft(d journal.Deployment, pl *plan.Plan, to string, events []sluice.Envelope) []string {
+	switch {
+	case d.State != journal.Ended:
+		return nil
+	case d.Outcome == sluice.Succeeded:
+		if to = show.LastPrimaryRevision(events); to == "" {
+			return nil
+		}
+		return []string{to}
+	case pl.From == "":
+		return nil
+	case d.Outcome == sluice.RolledBack:
+		return []string{pl.From}
+	case pl.Mode().HasVariants():
+		return nil // its canary has to be removed, which no other deployment does
+	}
+	return []string{pl.From, to}
 }
 
 // latestReport returns the newest deployment of the service in this account and its plan, or nil.
@@ -265,6 +315,9 @@ func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened
 	}
 	for _, e := range events {
 		b.ApplyEvent(e)
+	}
+	if out.left = RevisionsLeft(d, t.Plan, out.To, events); len(out.left) > 0 {
+		out.left = append(out.left, show.LastPrimaryRevision(events))
 	}
 	out.Gates = b.GateTexts()
 	out.Requested, out.Waiting = b.RequestedWeights(), b.WaitingText()

@@ -60,16 +60,18 @@ func targetOfApp(app *appfile.Application) StatusTarget {
 
 // ServiceReport is the state of a service, from the service down to its targets.
 type ServiceReport struct {
-	Cluster      string          `json:"cluster"`
-	Service      string          `json:"service"`
-	Region       string          `json:"region"`
-	Status       string          `json:"status"` // empty: the service does not exist
-	Controller   string          `json:"controller,omitempty"`
-	Desired      int             `json:"desired"`
-	Running      int             `json:"running"`
-	Pending      int             `json:"pending"`
-	Claim        string          `json:"claim,omitempty"`
-	ClaimExpired bool            `json:"claimExpired,omitempty"`
+	Cluster      string `json:"cluster"`
+	Service      string `json:"service"`
+	Region       string `json:"region"`
+	Status       string `json:"status"` // empty: the service does not exist
+	Controller   string `json:"controller,omitempty"`
+	Desired      int    `json:"desired"`
+	Running      int    `json:"running"`
+	Pending      int    `json:"pending"`
+	Claim        string `json:"claim,omitempty"`
+	ClaimExpired bool   `json:"claimExpired,omitempty"`
+	// OtherJournal is the deployment of the claim if it is not in this journal.
+	OtherJournal string          `json:"otherJournal,omitempty"`
 	Scaling      []scalingReport `json:"autoScaling,omitempty"`
 	Rules        []ruleReport    `json:"rules,omitempty"`
 	Callers      *callersReport  `json:"callers,omitempty"` // nil: no target group, or the load balancer may not be read
@@ -92,6 +94,7 @@ type ServiceReport struct {
 	Tasks []taskRunReport `json:"tasks,omitempty"` // of a family, without a service
 
 	Deployment *DeploymentReport `json:"deployment,omitempty"`
+	serving    string            // the PRIMARY revision
 
 	// of controller CODE_DEPLOY: the newest, and its rollback
 	CodeDeploy []codeDeployReport `json:"codeDeployments,omitempty"`
@@ -148,7 +151,7 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	if err != nil || live == nil {
 		return t, survey.NameMissing(ctx, hand, err)
 	}
-	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.ClaimValue()
+	t.Status, t.Controller, t.Claim, t.serving = live.Status, live.Controller, live.ClaimValue(), live.Serving()
 	if k, err := plan.ParseClaim(t.Claim); err == nil {
 		t.ClaimExpired = !k.IsValidAt(c.Now())
 	}

@@ -74,20 +74,21 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 
 func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	d := t.Deployment
+	if d == nil || t.OtherJournal != "" {
+		v.writeOtherClaim(b, t)
+	}
 	if d == nil {
-		switch {
-		case t.ClaimExpired:
-			fmt.Fprintf(b, "the claim of a deployment of another journal has expired: %s\n", plan.ClaimText(t.Claim))
-		case t.Claim != "":
-			fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", plan.ClaimText(t.Claim))
-		}
 		return
 	}
 	state := string(d.State)
 	if d.Outcome != "" {
 		state = string(d.Outcome)
 	}
-	fmt.Fprintf(b, "deployment %s: %s, %s", d.ID, v.Bold(state), revisionChange(d.From, d.To))
+	before := ""
+	if t.OtherJournal != "" {
+		before = "last of this journal: "
+	}
+	fmt.Fprintf(b, "%sdeployment %s: %s, %s", before, d.ID, v.Bold(state), revisionChange(d.From, d.To))
 	switch {
 	case d.Runner != "":
 		fmt.Fprintf(b, ", run by %s", d.Runner)
@@ -95,8 +96,14 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 		fmt.Fprint(b, v.nextStep(fmt.Sprintf(", no process is running it. %s: sluice resume %s", t.howToContinue(), d.ID)))
 	}
 	fmt.Fprintln(b)
+	if d.Later != "" {
+		fmt.Fprintf(b, "  later: %s was deployed by others\n", v.Bold(d.Later))
+	}
 	if d.Cause != "" {
 		fmt.Fprintf(b, "  %s\n", v.Bad(d.Cause))
+	}
+	if t.OtherJournal != "" && d.Outcome != "" {
+		return // the stages that matter are in the other journal
 	}
 	for _, s := range d.Stages {
 		status := s.Status
@@ -111,6 +118,22 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	}
 	if d.Waiting != "" && !t.goesOnInECS() {
 		fmt.Fprintf(b, "  %s\n", d.Waiting)
+	}
+}
+
+// writeOtherClaim writes the claim of a deployment that is not in this journal.
+func (v serviceView) writeOtherClaim(b *bytes.Buffer, t *ServiceReport) {
+	claim, err := plan.ParseClaim(t.Claim)
+	switch {
+	case t.Claim == "":
+	case err != nil:
+		fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", t.Claim)
+	case t.ClaimExpired:
+		fmt.Fprintf(b, "deployment %s of another journal (its claim expired at %s)\n", v.Bold(claim.Deployment),
+			show.FormatTime(claim.Until))
+	default:
+		fmt.Fprintf(b, "deployment %s of another journal (claimed until %s)\n", v.Bold(claim.Deployment),
+			show.FormatTime(claim.Until))
 	}
 }
 
@@ -142,7 +165,7 @@ func (v serviceView) writeRules(b *bytes.Buffer, t *ServiceReport) {
 	fmt.Fprintln(w, "weights (primary / canary)\trequested\tactual")
 	for _, r := range t.Rules {
 		asked := "-"
-		if t.Deployment != nil && t.Deployment.Requested != nil {
+		if t.OtherJournal == "" && t.Deployment != nil && t.Deployment.Requested != nil {
 			asked = fmt.Sprintf("%d / %d", t.Deployment.Requested.Primary(), t.Deployment.Requested.Canary())
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s / %s\n", r.Name, asked, weightText(r.Primary), weightText(r.Canary))
