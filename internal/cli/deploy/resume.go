@@ -98,8 +98,12 @@ func (p *program) resumeEnded(ctx context.Context, t *session.Opened) error {
 	if err != nil {
 		return err
 	}
+	events, err := t.Journal.Events(ctx, d.ID, 0, 0)
+	if err != nil {
+		return err
+	}
 	return p.reportEnd(runEnd{deployment: d, result: "nothing to resume: " + show.DeploymentSummary(d, ""), Next: next,
-		exit: d.Outcome.ExitCode()})
+		runs: show.LastPrimaryRevision(events), events: events, exit: d.Outcome.ExitCode()})
 }
 
 // nextAfterEnd returns the rollback that the end of a deployment named, if no newer deployment of the service has begun.
