@@ -89,9 +89,9 @@ func (g Gate) JudgeAtEnd(s State) Judgement {
 	return j
 }
 
-// hasSeenEnough reports whether a gate that did not fail may pass. Half of the looks need a value. In
-// PipeCD's files one look does, because the limit counts the others. With SkipOnNoData an answer
-// without values is enough.
+// hasSeenEnough reports whether a gate that did not fail may pass. Half of the looks need a value, and with SkipOnNoData
+// an answer, but one look needs a value. In PipeCD's files one look needs a value, or with SkipOnNoData an answer,
+// because the limit counts the others.
 func (g Gate) hasSeenEnough(j Judgement) bool {
 	enough := j.Looks - j.Empty
 	if g.SkipOnNoData {
@@ -100,7 +100,7 @@ func (g Gate) hasSeenEnough(j Judgement) bool {
 	if g.PipeCD {
 		return enough > 0
 	}
-	return enough > 0 && 2*enough >= j.Looks+j.Problems
+	return j.HasValues && 2*enough >= j.Looks+j.Problems
 }
 
 // Text is one line for a screen.

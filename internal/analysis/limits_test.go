@@ -213,7 +213,7 @@ func TestComparisons(t *testing.T) {
 		"no values":                  {CanaryPrimary, Either, Look{}, false, Undecided},
 		"no values of the canary":    {CanaryPrimary, Either, Look{Control: low}, false, Bad},
 		"no values of the control":   {CanaryPrimary, Either, Look{Canary: low}, false, Bad},
-		"the same, skipOnNoData":     {CanaryPrimary, Either, Look{Canary: low}, true, Good},
+		"the same, skipOnNoData":     {CanaryPrimary, Either, Look{Canary: low}, true, Undecided},
 		"the first deployment":       {Previous, Either, Look{Canary: low, First: true}, true, Good},
 		"no first deployment needed": {CanaryPrimary, Either, Look{Canary: low, First: true}, false, Bad},
 	} {

@@ -57,7 +57,7 @@ func metricKeys() []key {
 		}}, "THRESHOLD: the accepted range of every value."),
 		honouredKey("deviation", shape{kind: choice, words: []string{"EITHER", "HIGH", "LOW"}},
 			"The direction in which a difference from the other series fails. Default: EITHER."),
-		honouredKey("skipOnNoData", shape{kind: flag}, "Whether a reading without values passes, also if no reading has one."),
+		honouredKey("skipOnNoData", shape{kind: flag}, "Whether a reading without values passes, in a file of PipeCD also if no reading has one."),
 		honouredKey("baselineArgs", shape{kind: labels}, "VariantArgs of the baseline's query."),
 		honouredKey("canaryArgs", shape{kind: labels}, "VariantArgs of the canary's query."),
 		honouredKey("primaryArgs", shape{kind: labels}, "VariantArgs of the primary's query."),

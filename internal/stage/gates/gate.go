@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,8 +156,7 @@ func (g *gate) awaitsReading(at time.Time) bool {
 }
 
 // emit reports the figures of the gate, if they have changed.
-func (g *gate) emit(s *step.Step) {
-	ev := g.figures(g.verdict(false))
+func (g *gate) emit(s *step.Step, ev sluice.GateRead) {
 	if text := ev.Text(); text != g.emitted {
 		g.emitted = text
 		s.Host.Emit(ev)
@@ -184,6 +184,12 @@ func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead
 		ev.Detail = "no values: " + j.Lacking
 	default:
 		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(ev.Readings, "reading"))
+		if v == analysis.Good && j.Failures > 0 {
+			ev.Detail += fmt.Sprintf(", %d tolerated", j.Limit)
+		}
+	}
+	if v == analysis.Good && j.Verdict == analysis.Undecided {
+		ev.Detail = strings.TrimPrefix(ev.Detail+"  no verdict, and the file lets it pass", "  ")
 	}
 	return ev
 }

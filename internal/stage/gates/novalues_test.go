@@ -102,12 +102,20 @@ func TestGateWithoutAValueNeverPasses(t *testing.T) {
 		own    string // how the same gate ends in sluice.yaml: good, asks, or a cause
 		shown  string // to people
 	}{
-		"in range":            {always("0.5"), "", "good", "good", "0 of 2 readings failed"},
-		"out of range":        {always("2"), "", "the value 2 is more than 1", "the value 2 is more than 1", ""},
-		"down":                {nil, "", "no values: connection refused", "asks", "no values: connection refused"},
-		"credentials":         {refusing(http.StatusUnauthorized), "", "HTTP 401", "asks", "no values: HTTP 401"},
-		"not a number":        {always("NaN"), "", "not a number", "asks", "no values: the query is not a number (NaN)"},
-		"not a number, skip":  {always("NaN"), ", skipOnNoData: true", "good", "good", "without values"},
+		"in range":           {always("0.5"), "", "good", "good", "0 of 2 readings failed  good"},
+		"tolerated":          {always("2"), ", failureLimit: 99", "good", "good", "2 of 2 readings failed, 99 tolerated  good"},
+		"out of range":       {always("2"), "", "the value 2 is more than 1", "the value 2 is more than 1", ""},
+		"down":               {nil, "", "no values: connection refused", "asks", "no values: connection refused"},
+		"credentials":        {refusing(http.StatusUnauthorized), "", "HTTP 401", "asks", "no values: HTTP 401"},
+		"not a number":       {always("NaN"), "", "not a number", "asks", "no values: the query is not a number (NaN)"},
+		"not a number, skip": {always("NaN"), ", skipOnNoData: true", "good", "asks", "without values"},
+		"misspelt, skip":     {always(), ", skipOnNoData: true", "good", "asks", "without values"},
+		"once, then no series, skip": {func(n int) (int, []string) {
+			if n == 0 {
+				return http.StatusOK, []string{"0.5"}
+			}
+			return http.StatusOK, nil
+		}, ", skipOnNoData: true", "good", "good", "0 of 2 readings failed  1 of 2 readings without values  good"},
 		"misspelt metric":     {always(), "", "no values in 2 readings", "asks", "no values: the answer has no series  2 of 2 readings without values"},
 		"several series":      {always("0.5", "2"), "", "the value 2 is more than 1", "asks", ""},
 		"several good series": {always("0.5", "1"), "", "good", "asks", ""},

@@ -27,6 +27,7 @@ type Watch struct {
 type group struct {
 	gates []*gate
 	saved memory.Concern[map[string]memory.Gate]
+	isNew bool // a look was taken that is not reported
 }
 
 // wholePipeline is the index under which the gates of the whole pipeline are saved.
@@ -70,11 +71,13 @@ func (w *Watch) Poll(ctx context.Context, s *step.Step) error {
 	}
 	now := s.Clock.Now()
 	for _, g := range []*group{&w.own, &w.whole} {
-		if err := g.takeLooks(ctx, s); err != nil {
+		if err := g.takeLooks(ctx); err != nil {
 			return err
 		}
 	}
 	status := plan.GateStatus{AtEnd: w.isAtEnd(s, now)}
+	w.own.emit(s, status.AtEnd)
+	w.whole.emit(s, status.AtEnd && s.Plan.EndsGates(s.Stage.Index))
 	if err := w.own.judge(s, &status); err != nil {
 		return err
 	}
@@ -151,7 +154,7 @@ func openGroup(ctx context.Context, s *step.Step, all []appfile.Gate, index int,
 }
 
 // takeLooks adds the results of finished reads, and saves all states if there was one.
-func (g *group) takeLooks(ctx context.Context, s *step.Step) error {
+func (g *group) takeLooks(ctx context.Context) error {
 	changed := false
 	for _, x := range g.gates {
 		if look := x.takeLook(); look != nil {
@@ -166,13 +169,23 @@ func (g *group) takeLooks(ctx context.Context, s *step.Step) error {
 	for _, x := range g.gates {
 		all[x.Name] = x.saved
 	}
-	if err := g.saved.Save(ctx, all); err != nil {
-		return err
-	}
+	g.isNew = true
+	return g.saved.Save(ctx, all)
+}
+
+// emit reports the figures of the gates after new looks, and at the end that they pass. The error of a gate that does not
+// has its reason.
+func (g *group) emit(s *step.Step, atEnd bool) {
 	for _, x := range g.gates {
-		x.emit(s)
+		v, j := x.verdict(atEnd)
+		if v != analysis.Good {
+			v, j = x.verdict(false)
+		}
+		if g.isNew || v == analysis.Good {
+			x.emit(s, x.figures(v, j))
+		}
 	}
-	return nil
+	g.isNew = false
 }
 
 // awaitsReading reports whether a gate that judges has a reading that was due at the end of the stage.
