@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/claim"
+	"github.com/sluice-ecs/sluice/internal/stage/gates"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/revision"
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
@@ -125,7 +126,13 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return end, err
 	}
 	count, err := countChange(ctx, s)
-	end.Cause = strings.Trim(end.Cause+"; "+count, "; ")
+	if err != nil {
+		return end, err
+	}
+	undecided, err := gates.PassedUndecided(ctx, s)
+	for _, text := range []string{count, undecided} {
+		end.Cause = strings.Trim(end.Cause+"; "+text, "; ")
+	}
 	return end, err
 }
 

@@ -216,6 +216,10 @@ func TestReactions(t *testing.T) {
 				if took := waited(b, "ANALYSIS"); took < 10*time.Minute {
 					b.Errorf("the stage took %s", took)
 				}
+				tells := strings.Contains(end.Cause, "gate errors passed with too little evidence: canary ")
+				if tells != (name == "undecided passes") {
+					b.Errorf("the outcome says %q", end.Cause)
+				}
 			})
 		})
 	}
