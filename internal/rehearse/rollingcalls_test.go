@@ -268,11 +268,11 @@ var failingCalls = []struct {
 	most           int
 }{
 	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 36},
-	{"rolling", "sim/web:v2-never-healthy", false, 40},
+	{"rolling", "sim/web:v2-never-healthy", false, 41},
 	{"rolling", "sim/web:v2-noboot", false, 32},
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 42},
-	{"rolling", "sim/web:v2-never-healthy", true, 48},
-	{"rolling", "sim/web:v2-noboot", true, 37},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 43},
+	{"rolling", "sim/web:v2-never-healthy", true, 49},
+	{"rolling", "sim/web:v2-noboot", true, 38},
 	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 98},
 	{"canary", "sim/web:v2-noboot", false, 89},
 	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 86},

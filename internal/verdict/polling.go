@@ -117,9 +117,6 @@ const (
 	// startInterval applies before a task of the followed deployment runs. It must start, become
 	// healthy and replace another task first: no verdict is nearer than that.
 	startInterval = 5 * time.Second
-	// placeInterval applies once, when the deployment was just created: ECS places its tasks within ten seconds, and no
-	// task runs before that.
-	placeInterval = 10 * time.Second
 	// replaceInterval applies while other deployments still have running tasks: they must stop first.
 	replaceInterval = 3 * time.Second
 	// The intervals below apply while ECS itself rolls a failed deployment back: even if all tasks
@@ -163,8 +160,6 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		wait = restoringInterval
 	case r.isRollback(s):
 		wait = min(max(restoredInterval, still/8), longestRestored)
-	case r.isStarting(s) && r.polls == 1 && r.want.FromStart:
-		wait = placeInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):

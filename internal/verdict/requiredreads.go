@@ -178,7 +178,7 @@ func (r ServiceFollower) recordLags(s *Service) bool {
 }
 
 // furtherStopsAfter is the time between reads of stopped tasks while the circuit breaker counts on, and the cause is
-// known: further tasks change the number only. In the rollback that follows they are read once.
+// known: further tasks change the number only. In the rollback that follows they are read once, unless enough are known.
 const furtherStopsAfter = 10 * time.Second
 
 // needsStopped reports whether to read the stopped tasks: only if something indicates a failed
