@@ -80,6 +80,11 @@ func (p *program) printAborted(ctx context.Context, t *session.Opened) error {
 	if !t.Plan.Mode().HasService() {
 		return nil
 	}
+	if by := t.Plan.Mode().Deployer(); by != "" {
+		p.PrintResult("note: " + by + " continues a deployment that it has begun")
+		p.PrintNext(fmt.Sprintf("run sluice rollback %s to stop it and restore the state before", t.Deployment.ID))
+		return nil
+	}
 	p.PrintNext(fmt.Sprintf("run sluice rollback %s to restore the state before the deployment", t.Deployment.ID))
 	return nil
 }
