@@ -148,8 +148,9 @@ func (c *ruleChecks) checkRules(tx *world.Tx, fresh bool) {
 		now := c.env.weightsOf(r)
 		switch {
 		case c.env.Case.HasIntervention(EditRule):
-		// the two groups alternate; another check covers that all tasks serve
-		case c.env.Case.World.AlternatesGroups() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}):
+		// the two groups alternate, or the files exchange them; another check covers that all tasks serve
+		case (c.env.Case.World.AlternatesGroups() || fresh && c.env.Case.Exchanged) &&
+			(now == [2]int32{100, 0} || now == [2]int32{0, 100}):
 		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) &&
 			(len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups) || c.env.Case.LeavesCanary()):
 		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) &&
