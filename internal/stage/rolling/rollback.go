@@ -272,7 +272,7 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 	if err != nil {
 		return err
 	}
-	back := restored.MissingIn(live)
+	back := leaveOutPauses(s, live, restored).MissingIn(live)
 	_, now := live.PrimaryDeployment()
 	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
 	if now == former && !failed && len(back.Members) > 0 && live.ForVerdict().IsNative() {
@@ -283,6 +283,7 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 	switch {
 	case now != former || failed || back.NeedsNewDeployment():
 		back = keepStrategy(s, live, back)
+		notePauses(s, live, back)
 		before, _ := live.PrimaryDeployment()
 		brought, err := requestFormer(ctx, s, live, ecs.Revision{ARN: former, Name: former}, back, failed)
 		if err != nil {
