@@ -9,7 +9,10 @@ import (
 // HasPauses reports whether ECS pauses the service's deployments until a person answers a hook.
 func (s *Service) HasPauses() bool {
 	c := s.Input.DeploymentConfiguration
-	return c != nil && slices.ContainsFunc(c.LifecycleHooks, func(h ecstypes.DeploymentLifecycleHook) bool {
-		return h.TargetType == ecstypes.DeploymentLifecycleHookTargetTypePause
-	})
+	return c != nil && slices.ContainsFunc(c.LifecycleHooks, IsPause)
+}
+
+// IsPause reports whether ECS waits at a lifecycle hook for a person.
+func IsPause(h ecstypes.DeploymentLifecycleHook) bool {
+	return h.TargetType == ecstypes.DeploymentLifecycleHookTargetTypePause
 }

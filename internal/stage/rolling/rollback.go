@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -306,6 +307,25 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 		return errReplaced(s, id, now, former)
 	}
 	return followDeployment(ctx, s, former, id, after)
+}
+
+// leaveOutPauses leaves lifecycle hooks out of what a rollback restores, at which ECS would wait for a person and which
+// the service does not have now: callers would keep the version that is rolled back.
+func leaveOutPauses(s *step.Step, live *ecs.ServiceState, back ecs.Update) ecs.Update {
+	back, left := back.WithoutNewPauses(live)
+	if len(left) > 0 {
+		s.EmitNote("the rollback leaves out the hook at which ECS waited for a person before (%s): the service does not have it "+
+			"now, and callers would keep the version that is rolled back", strings.Join(left, ", "))
+	}
+	return back
+}
+
+// notePauses says before the deployment of the former version that ECS waits at hooks of the service for a person.
+func notePauses(s *step.Step, live *ecs.ServiceState, back ecs.Update) {
+	if stages := back.Pauses(live); len(stages) > 0 {
+		s.EmitWarning("ECS pauses this rollback at a hook of the service (%s), until it is answered by sluice continue",
+			strings.Join(stages, ", "))
+	}
 }
 
 // keepStrategy leaves a strategy by which ECS shifts traffic as it is, if the service rolled before. After a
