@@ -92,3 +92,19 @@ func TestApprovalHasATimeout(t *testing.T) {
 		})
 	}
 }
+
+// Without a timeout of its own, an approval ends with the deployment's, and says what was missing.
+func TestApprovalEndsWithTheDeploymentsTimeout(t *testing.T) {
+	pipeline := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT",
+		"    - {name: WAIT_APPROVAL, timeout: 9h}\n    - {name: ECS_PRIMARY_ROLLOUT", 1)
+	on(t, options{}, func(b *bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", "timeout: 2h\n"+pipeline))
+		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "1 approval missing after the deployment's timeout of 2h0m0s", servesV1)
+		if want := "approve in time, or raise the timeout of the deployment"; !strings.Contains(end.Next, want) {
+			b.Errorf("next: %s, want %s", end.Next, want)
+		}
+	})
+}

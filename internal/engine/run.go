@@ -355,6 +355,9 @@ func (r *run) checkInterrupt(ctx context.Context, s plan.Stage) error {
 		return err
 	}
 	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {
+		if step, err := r.nextStep(ctx); err == nil && step.Do == plan.AwaitApproval && step.Index == s.Index {
+			return approvalTimeoutError(r.plan, s, step, "deployment", limit)
+		}
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall,
 			Err: fmt.Errorf("the deployment's timeout of %s passed", limit), Next: r.plan.NextAfterTaskTimeout()}
 	}

@@ -22,7 +22,7 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 	s := r.plan.Stages[step.Index]
 	what := describeWait(s, step)
 	if step.Expired {
-		return r.concludeStage(ctx, s, approvalTimeoutError(r.plan, s, step))
+		return r.concludeStage(ctx, s, approvalTimeoutError(r.plan, s, step, "stage", s.Timeout))
 	}
 	if err := r.announceWait(context.WithoutCancel(ctx), s, step, what); err != nil {
 		return false, "", err
@@ -46,12 +46,16 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 	return true, "", r.checkOwner(ctx)
 }
 
-// approvalTimeoutError is the failure of a stage that was not approved within its timeout.
-func approvalTimeoutError(p *plan.Plan, s plan.Stage, step plan.Step) error {
+// approvalTimeoutError is the failure of a stage that was not approved within its timeout, or that of the deployment. of
+// is "stage" or "deployment".
+func approvalTimeoutError(p *plan.Plan, s plan.Stage, step plan.Step, of string, limit time.Duration) error {
+	next := "deploy again and approve in time, or raise the stage's timeout"
+	if of == "deployment" {
+		next = "deploy again and approve in time, or raise the timeout of the deployment"
+	}
 	return &sluice.Error{Op: s.Name, Resource: p.ServiceResource(), Kind: sluice.Stall,
-		Err: fmt.Errorf("%s missing after the stage's timeout of %s", sluice.Plural(step.Missing, "approval"),
-			plan.FormatDuration(s.Timeout)),
-		Next: "deploy again and approve in time, or raise the stage's timeout"}
+		Err: fmt.Errorf("%s missing after the %s's timeout of %s", sluice.Plural(step.Missing, "approval"), of,
+			plan.FormatDuration(limit)), Next: next}
 }
 
 func describeWait(s plan.Stage, step plan.Step) string {
