@@ -74,7 +74,7 @@ func refuseLeavingGroup(app *appfile.Application, live plan.AWSState) error {
 	}
 	for _, r := range live.Callers.Routes {
 		i := slices.IndexFunc(r.Forward, func(s sluice.Share) bool { return s.Weight > 0 && slices.Contains(live.Scope.Groups, s.Group) })
-		if i < 0 || slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { return s.Weight > 0 && slices.Contains(planned, s.Group) }) {
+		if i < 0 || r.Beside || slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { return s.Weight > 0 && slices.Contains(planned, s.Group) }) {
 			continue
 		}
 		return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
