@@ -61,7 +61,7 @@ func refuseRulesBeside(p *plan.Plan, app *appfile.Application, live plan.AWSStat
 	return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
 		Err: fmt.Errorf("%s forwards to %s too, and %s does not write this rule: its callers get errors once the tasks are in "+
 			"the other target group", r.Name(), view.DescribeShares(r.Forward), deployer),
-		Next: "see who uses it, and let it forward to another service if nobody does: " + view.DescribeRuleCommand(r.ARN) +
+		Next: "see who uses it, and let it forward to another service if no caller needs it: " + view.DescribeRuleCommand(r.ARN) +
 			". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
 }
 
