@@ -15,7 +15,7 @@ import (
 )
 
 // The health check of the target group moves to another port while the tasks start, and every target fails it. The
-// failure names that port, and the next step is about it and not about the port of the program.
+// failure names that port and the former one, and the next step is about it and not about the port of the program.
 func TestHealthCheckOnAnotherPortIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		run   func(testing.TB, func(*stagetest.Bench))
@@ -41,7 +41,7 @@ func TestHealthCheckOnAnotherPortIsNamed(t *testing.T) {
 						TargetGroupArn: aws.String(b.Primary), HealthCheckPort: aws.String("9999")}))(b)
 				})
 				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-				if !strings.Contains(end.Cause, "on port 9999") || !strings.Contains(end.Next, "the health check's port") {
+				if !strings.Contains(end.Cause, "on port 9999") || !strings.Contains(end.Next, "restore its former health check") {
 					b.Errorf("%s: %s\nnext: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 				}
 			})

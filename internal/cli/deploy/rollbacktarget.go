@@ -110,6 +110,29 @@ func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, op
 	return r.rollBackTarget(ctx, t)
 }
 
+// hasFormerFailed reports whether a deployment of the journal, which ECS or CodeDeploy continued, replaced a version whose
+// own deployment failed.
+func (r *rollbackRun) hasFormerFailed(ctx context.Context, t *session.Opened) (bool, error) {
+	if t.Deployment.State != journal.Ended || !t.Plan.Mode().OthersDeploy() || t.Plan.From == t.Plan.To {
+		return false, nil
+	}
+	all, err := r.listRecorded(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(all, func(d journal.Deployment) bool { return d.ID == t.Deployment.ID })
+	for _, d := range all[i+1:] {
+		pl, err := session.ReadPlan(d)
+		if err != nil || pl.KeepsVersion() || !pl.Mode().HasService() {
+			continue
+		}
+		if to, err := deployedRevision(ctx, t.Journal, d, pl); err != nil || to == t.Plan.From {
+			return d.State == journal.Ended && d.Outcome != sluice.Succeeded, err
+		}
+	}
+	return false, nil
+}
+
 // isUndone reports whether the deployment left the version that served before: it was rolled back, or is
 // itself a rollback that succeeded.
 func isUndone(d journal.Deployment, pl *plan.Plan) bool {
@@ -137,6 +160,12 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, t.Plan.From)
 	case gone && !r.hasNoFiles():
 		return r.redeployFormer(ctx, t)
+	}
+	switch failed, err := r.hasFormerFailed(ctx, t); {
+	case err != nil:
+		return err
+	case failed: // the version may never have served, and AWS knows which one did
+		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, "")
 	}
 	if err := refuseEndedRollback(ctx, t); err != nil {
 		return err
