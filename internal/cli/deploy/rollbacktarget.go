@@ -127,7 +127,7 @@ func (r *rollbackRun) hasFormerFailed(ctx context.Context, t *session.Opened) (b
 			continue
 		}
 		if to, err := deployedRevision(ctx, t.Journal, d, pl); err != nil || to == t.Plan.From {
-			return d.State == journal.Ended && d.Outcome != sluice.Succeeded, err
+			return d.State == journal.Ended && (d.Outcome == sluice.Failed || d.Outcome == sluice.Stalled), err
 		}
 	}
 	return false, nil
