@@ -32,7 +32,7 @@ CodeDeploy deployment. `+session.IDHelp,
 		`  sluice approve
   sluice approve --stage 3 --by ana`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runApprove(c.Context(), path, given, stage, p.ActorName(by))
+			return p.runApprove(c.Context(), path, given, stage, by)
 		})
 	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the first that waits)")
 	_ = c.RegisterFlagCompletionFunc("stage", p.CompleteStages("approve",
@@ -73,7 +73,9 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	if err != nil {
 		return p.adviseHook(ctx, j, d, err)
 	}
-	if err := refuseApprover(d, s, by, yes); err != nil {
+	named := by != ""
+	by = p.ActorName(by)
+	if err := refuseApprover(d, s, by, named, yes); err != nil {
 		return err
 	}
 	if _, err := j.AddCommand(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve,
@@ -171,14 +173,18 @@ func approverNames(commands []journal.Command, s plan.Stage, since time.Time) []
 	return all
 }
 
-func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string) error {
+// refuseApprover refuses a person whom the stage does not list, or who has approved it. named: --by gives the name.
+func refuseApprover(d journal.Deployment, s plan.Stage, by string, named bool, yes []string) error {
 	fail := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: fmt.Sprintf("approve stage %d", s.Index+1), Resource: d.ID,
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	if len(s.Approvers) > 0 && !slices.Contains(s.Approvers, by) {
-		return fail("ask one of them to approve, or give --by", "%s is not an approver: the file names %s", by,
-			strings.Join(s.Approvers, ", "))
+		next := "ask one of them to approve"
+		if !named {
+			next += ", or give your name of that list with --by"
+		}
+		return fail(next, "%s is not an approver of this stage (%s)", by, strings.Join(s.Approvers, ", "))
 	}
 	if slices.Contains(yes, by) {
 		return fail("ask another approver", "%s has already approved the stage", by)

@@ -71,7 +71,7 @@ func TestApprove(t *testing.T) {
 		stage int
 		want  string
 	}{
-		{"eve", 0, "eve is not an approver: the file names ana, ben"},
+		{"eve", 0, "eve is not an approver of this stage (ana, ben)"},
 		{"ana", 1, "stage 1 does not wait for approval"},
 		{"ana", 0, "approved: stage 2 WAIT_APPROVAL of slc-1 by ana; needs 1 more approval\n"},
 		{"ana", 0, "ana has already approved the stage"},
