@@ -3,6 +3,8 @@ package awssim
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice/awssim/iam"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -69,4 +71,17 @@ func (f *worldFile) rolesOf(at world.Key) (all []iam.Principal) {
 			Trusts: r.Trusts})
 	}
 	return all
+}
+
+// knownRoles returns the ARNs of the roles that exist, if the world's file names roles: those, the principals that are
+// roles, and the execution role that the world's own services have. Otherwise, every role exists.
+func knownRoles(roles, principals []iam.Principal) (arns []string) {
+	if len(roles) == 0 {
+		return nil
+	}
+	for _, p := range append(slices.Clone(roles), principals...) {
+		arns = append(arns, p.ARN)
+	}
+	account, _, _ := strings.Cut(roles[0].ARN, "role/")
+	return append(arns, account+ownExecutionRole)
 }

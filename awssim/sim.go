@@ -129,9 +129,10 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	}
 	e.clock.pauseAt(start)
 	defer e.clock.resume()
+	roles := f.rolesOf(world.Key{Account: e.account, Region: e.region})
 	e.world = world.New(world.Options{
 		Clock: e.clock, Seed: o.Seed, Settings: f.worldSettings(o.Settings), Images: s.imageCatalog(f),
-		Strict: o.Strict, LogLimit: o.LogLimit,
+		Strict: o.Strict, LogLimit: o.LogLimit, Roles: knownRoles(roles, f.principals),
 	})
 	e.world.Watch(func(tx *world.Tx, c world.Change) {
 		if p := e.dataPlane.Load(); p != nil {
@@ -147,7 +148,7 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Scheduler())
 	e.codeDeploy = codedeploy.New(e.world, codedeployer.New(e.world, e.ecs))
 	e.scaling = applicationautoscaling.New(e.world, autoscaler.New(e.world, e.ecs))
-	principals := append(f.principals, f.rolesOf(world.Key{Account: e.account, Region: e.region})...)
+	principals := append(f.principals, roles...)
 	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),
 		e.scaling.API(), e.discovery.API(), cloudwatch.NewAPI(e.world), cloudwatchlogs.NewAPI(e.world),
 		e.codeDeploy.API(), iam.NewAPI(principals), secretsmanager.NewAPI(e.world), ssm.NewAPI(e.world),

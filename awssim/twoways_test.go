@@ -46,7 +46,7 @@ func (w *way) canary() (steps []map[string]float64) {
 		Family: web, NetworkMode: ecstypes.NetworkModeAwsvpc,
 		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
 		Cpu:                     aws.String("256"), Memory: aws.String("512"),
-		ExecutionRoleArn: aws.String("arn:aws:iam::123456789012:role/r"),
+		ExecutionRoleArn: aws.String("arn:aws:iam::123456789012:role/ecsTaskExecutionRole"),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: web, Image: aws.String("sim/web:v2"),
 			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}},

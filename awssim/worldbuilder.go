@@ -480,10 +480,13 @@ func (l *worldBuilder) plainDefinition(svc serviceFile) *awsecs.RegisterTaskDefi
 	return &awsecs.RegisterTaskDefinitionInput{
 		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: svc.networkMode(),
 		RequiresCompatibilities: svc.compatibilities(), Cpu: aws.String("256"), Memory: aws.String("512"),
-		ExecutionRoleArn:     aws.String(world.KeyOf(l.ctx).GlobalARN("iam", "role/ecsTaskExecutionRole")),
+		ExecutionRoleArn:     aws.String(world.KeyOf(l.ctx).GlobalARN("iam", ownExecutionRole)),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
 	}
 }
+
+// ownExecutionRole is the execution role of the services that a world's file describes.
+const ownExecutionRole = "role/ecsTaskExecutionRole"
 
 // arnParts is the number of parts of an ARN.
 const arnParts = 6

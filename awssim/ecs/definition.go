@@ -91,7 +91,8 @@ func addRevision(tx *world.Tx, def *ecstypes.TaskDefinition) *world.TaskDefiniti
 	def.RegisteredBy = ptr(rootOf(tx))
 	d := &world.TaskDefinition{
 		ARN: arn, Family: name, Revision: f.last, Status: "ACTIVE", Containers: specsOf(def),
-		NetworkMode: string(def.NetworkMode), Reserved: reservedBy(def), Doc: &definitionDoc{def: *def},
+		NetworkMode: string(def.NetworkMode), Reserved: reservedBy(def), ExecutionRole: val(def.ExecutionRoleArn),
+		Doc: &definitionDoc{def: *def},
 	}
 	f.revs = append(f.revs, d)
 	tx.TaskDefinitions.Put(arn, d)

@@ -101,6 +101,14 @@ func roleOf(o *ecstypes.TaskOverride) *string {
 	return o.TaskRoleArn
 }
 
+// executionRoleOf returns the execution role of the overrides, or "".
+func executionRoleOf(o *ecstypes.TaskOverride) string {
+	if o == nil {
+		return ""
+	}
+	return val(o.ExecutionRoleArn)
+}
+
 func checkOverrides(d *world.TaskDefinition, o *ecstypes.TaskOverride) error {
 	if o == nil {
 		return nil
@@ -152,7 +160,7 @@ func (starter taskStarter) startOn(tx *world.Tx, c *world.Cluster, w *workload, 
 	}
 	t := starter.sched.StartTask(tx, scheduler.Launch{
 		Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides),
-		Group: group, StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Provider: provider,
+		ExecutionRole: executionRoleOf(in.Overrides), Group: group, StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Provider: provider,
 		Place: at, Doc: runDoc(w, in),
 	})
 	if in.EnableECSManagedTags {

@@ -47,12 +47,16 @@ const (
 		"AccessDeniedException: " +
 		"User is not authorized to perform: secretsmanager:GetSecretValue because no identity-based policy allows " +
 		"the action"
-	noRole = "ECS was unable to assume the role that was provided for this task. Please verify that the role being " +
-		"passed has the proper " +
+	unassumed  = "ECS was unable to assume the role "
+	verifyRole = "that was provided for this task. Please verify that the role being passed has the proper " +
 		"trust relationship and permissions and that your IAM user has permissions to pass this role."
+	noRole      = unassumed + verifyRole
 	outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
 	execFormat  = "exec /usr/local/bin/app: exec format error"
 )
+
+// RoleError is what AWS says of a task whose role ECS cannot assume.
+func RoleError(role string) string { return unassumed + "'" + role + "' " + verifyRole }
 
 // instantExit is the simulated run time of a program that cannot be executed.
 const instantExit = 100 * time.Millisecond

@@ -97,7 +97,7 @@ func refuseContainer(tx *world.Tx, t *world.Task, c *world.Container, why string
 // startReady starts containers, or fails the task if one of them cannot start.
 func startReady(tx *world.Tx, t *world.Task, ready []*world.Container) bool {
 	for _, c := range ready {
-		if c.Reason = cmp.Or(c.Behaviour.NoBoot, logDriverError(tx, t, c)); c.Reason != "" {
+		if c.Reason = cmp.Or(executionRoleError(tx, t), c.Behaviour.NoBoot, logDriverError(tx, t, c)); c.Reason != "" {
 			failToStart(tx, t, c.Reason)
 			return false
 		}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 	"time"
@@ -17,12 +18,14 @@ type Launch struct {
 	Definition *world.TaskDefinition
 	// Containers replaces the containers of the definition if a caller overrides them.
 	Containers []world.ContainerSpec
-	Group      string
-	StartedBy  string
-	LaunchType string
-	Provider   string // capacity provider, or ""
-	Place      Place
-	Doc        any
+	// ExecutionRole replaces that of the definition; "": it does not.
+	ExecutionRole string
+	Group         string
+	StartedBy     string
+	LaunchType    string
+	Provider      string // capacity provider, or ""
+	Place         Place
+	Doc           any
 }
 
 // StartTask creates a task in PROVISIONING and schedules its next step.
@@ -32,7 +35,7 @@ func launchTask(tx *world.Tx, l Launch) *world.Task {
 	id := tx.NewHex("task", 32)
 	t := &world.Task{
 		ARN: tx.ARN("ecs", "task/"+l.Cluster.Name+"/"+id), ID: id, Cluster: l.Cluster, Service: l.Service, Set: l.Set,
-		Definition: l.Definition, Group: l.Group, StartedBy: l.StartedBy, LaunchType: l.LaunchType,
+		Definition: l.Definition, ExecutionRole: cmp.Or(l.ExecutionRole, l.Definition.ExecutionRole), Group: l.Group, StartedBy: l.StartedBy, LaunchType: l.LaunchType,
 		LastStatus: "PROVISIONING", DesiredStatus: "RUNNING", Version: 1, Health: "UNKNOWN",
 		Subnet: l.Place.Subnet, Zone: l.Place.Subnet.Zone, Instance: l.Place.Instance, Provider: l.Provider,
 		CreatedAt: tx.Now(), Doc: l.Doc,
@@ -115,6 +118,15 @@ func extraStartDelay(tx *world.Tx, t *world.Task) (d time.Duration) {
 		}
 	}
 	return d
+}
+
+// executionRoleError returns why ECS cannot assume the execution role of a task, in AWS's words: it does not exist. It
+// returns "" if it can.
+func executionRoleError(tx *world.Tx, t *world.Task) string {
+	if t.ExecutionRole == "" || !tx.LacksRole(t.ExecutionRole) {
+		return ""
+	}
+	return image.RoleError(t.ExecutionRole)
 }
 
 // logDriverError returns why a container's log driver cannot start, in AWS's words: its log group

@@ -22,7 +22,9 @@ type TaskDefinition struct {
 	Containers  []ContainerSpec
 	NetworkMode string // awsvpc, bridge, host, none
 	Reserved    Size   // what each task takes of its container instance
-	Doc         any
+	// ExecutionRole is the ARN or the name of the execution role, or "".
+	ExecutionRole string
+	Doc           any
 }
 
 // ContainerSpec holds the fields of a container definition that controllers read.
@@ -185,6 +187,7 @@ type Task struct {
 	Service       *Service // nil for a standalone task
 	Set           *TaskSet // nil for a standalone task
 	Definition    *TaskDefinition
+	ExecutionRole string // of the definition, or of the overrides
 	Group         string
 	StartedBy     string
 	LaunchType    string

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/image"
@@ -32,6 +34,16 @@ func (tx *Tx) Emit(e Effect) { tx.w.emitEffect(e) }
 
 // Image returns the behaviour of a container image; ok is false for an unknown image.
 func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Lookup(ref) }
+
+// LacksRole reports whether a role, given by its ARN or its name, surely does not exist in this account.
+func (tx *Tx) LacksRole(role string) bool {
+	of := tx.Key.GlobalARN("iam", "role/")
+	if !strings.HasPrefix(role, "arn:") {
+		role = of + role
+	}
+	return strings.HasPrefix(role, of) && !slices.Contains(tx.w.roles, role) &&
+		slices.ContainsFunc(tx.w.roles, func(known string) bool { return strings.HasPrefix(known, of) })
+}
 
 // Change is one change of a resource.
 type Change struct {

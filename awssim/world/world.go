@@ -30,6 +30,8 @@ type Options struct {
 	Strict bool
 	// LogLimit keeps that many newest log entries; 0 keeps all.
 	LogLimit int
+	// Roles are the ARNs of the roles that exist in the accounts that they name; every role of another account exists.
+	Roles []string
 }
 
 // World is the state of a simulated AWS. All methods are safe for concurrent use; steps run one at
@@ -41,6 +43,7 @@ type World struct {
 	seed        uint64
 	settings    Settings
 	images      image.Catalog
+	roles       []string
 	strict      bool
 	due         eventHeap
 	seq         uint64
@@ -63,7 +66,7 @@ func New(o Options) *World {
 		k = *o.Settings
 	}
 	return &World{
-		clock: o.Clock, now: o.Clock.Now().UTC(), seed: o.Seed, settings: k, images: o.Images,
+		clock: o.Clock, now: o.Clock.Now().UTC(), seed: o.Seed, settings: k, images: o.Images, roles: o.Roles,
 		strict: o.Strict, nudge: make(chan struct{}, 1), log: entryLog{limit: o.LogLimit}, invariants: baseInvariants(),
 		requests: &requestCounts{},
 	}
