@@ -30,12 +30,25 @@ func (s *Source) jsonProblem(data []byte) *Problem {
 	if isComment(data[begin:]) {
 		return s.Problem(where.line, where.column, "JSON has no comments; remove it")
 	}
+	if begin := endsEarly(data, at.Error()); begin >= 0 {
+		where = (&jsonReader{src: s, data: data, line: 1}).placeAt(begin)
+		return s.Problem(where.line, where.column, "malformed JSON: it does not begin with {")
+	}
 	if lacksBracket(data, at.Error()) {
 		if p := s.bracketProblem("JSON", where.line); p != nil {
 			return p
 		}
 	}
 	return s.Problem(where.line, where.column, "malformed JSON: %s", plainSyntax(at.Error()))
+}
+
+// endsEarly returns where a document begins that is one value other than an object and goes on after it; -1: it is none.
+func endsEarly(data []byte, message string) int64 {
+	begin := int64(len(data) - len(bytes.TrimLeft(data, " \t\r\n\ufeff")))
+	if !strings.Contains(message, "after top-level value") || data[begin] == '{' {
+		return -1
+	}
+	return begin
 }
 
 // lacksBracket reports whether a message of Go's parser of JSON may mean that a bracket is not closed.

@@ -344,6 +344,7 @@ func TestMalformedJSON(t *testing.T) {
 		"{\"family\": 1, 'a: 2}":                            "taskdef.json:1:15: malformed JSON: a key in double quotes is missing before this",
 		"{\"family\": \"web\",\n \"cpu\": ":                 "taskdef.json:2:8: malformed JSON: the file ends, and a closing",
 		"\xef\xbb\xbf{\"family\": \"web\"}}":                "taskdef.json:1:18: malformed JSON: the document ends before this",
+		"\n \"family\": \"web\",\n\"cpu\": \"256\"}":        "taskdef.json:2:2: malformed JSON: it does not begin with {",
 		"{\"family\": \"web\",\n\"cpu\": tru, : 1}":         "taskdef.json:2:11: malformed JSON: invalid character ',' in literal true",
 	} {
 		_, err := Parse("taskdef.json", []byte(file))
