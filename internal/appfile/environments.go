@@ -91,10 +91,22 @@ func isEnvironmentKey(name string) bool {
 	return false
 }
 
-// refuseEnvironment sets the problem of an environment that the files do not have. It does not repeat the name: it may be
-// a value that was meant for another flag.
+// namesText returns the names of a file's environments for the end of a message, or "".
+func namesText(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (it has " + strings.Join(names, ", ") + ")"
+}
+
+// refuseEnvironment sets the problem of an environment that the files do not have. It does not repeat a name with an equals
+// sign: that is a value which was meant for another flag, perhaps a secret.
 func (l *loader) refuseEnvironment(names []string) {
-	p := l.src.At(cmp.Or(l.src.Root.Get("environments"), l.src.Root), "the file has no environment of that name")
+	name := l.environment
+	if strings.Contains(name, "=") {
+		name = "of that name"
+	}
+	p := l.src.At(cmp.Or(l.src.Root.Get("environments"), l.src.Root), "the file has no environment "+name+namesText(names))
 	p.Meant = definition.Nearest(l.environment, names)
 	switch {
 	case l.app.Format != Sluice || l.implied:
