@@ -68,11 +68,21 @@ func warnApplicationGroups(p *plan.Plan, live plan.AWSState) {
 // WarnUndrained warns about target groups of an Application Load Balancer whose deregistration delay is 0: it closes the
 // connections of a task that stops, and the requests in them get 502.
 func WarnUndrained(p *plan.Plan, groups []string) {
-	for _, arn := range groups {
-		addWarning(p, "target group %s has a deregistration delay of 0: requests that a stopping task still answers get errors. "+
-			"Raise it: aws elbv2 modify-target-group-attributes --target-group-arn %s "+
-			"--attributes Key=deregistration_delay.timeout_seconds,Value=30", sluice.TargetGroupName(arn), arn)
+	if len(groups) == 0 {
+		return
 	}
+	var names, commands []string
+	for _, arn := range groups {
+		names = append(names, sluice.TargetGroupName(arn))
+		commands = append(commands, "aws elbv2 modify-target-group-attributes --target-group-arn "+arn+
+			" --attributes Key=deregistration_delay.timeout_seconds,Value=30")
+	}
+	noun, verb := "target group", "has"
+	if len(groups) > 1 {
+		noun, verb = "target groups", "have"
+	}
+	addWarning(p, "%s %s %s a deregistration delay of 0: requests that a stopping task still answers get errors. Raise it: %s",
+		noun, strings.Join(names, " and "), verb, strings.Join(commands, " && "))
 }
 
 // warnStickyRules warns that clients of a rule with stickiness keep their target group.
