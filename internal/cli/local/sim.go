@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 type simOptions struct {
@@ -80,6 +83,9 @@ func (p *program) serveSim(ctx context.Context, s *awssim.Sim, o simOptions) err
 		return &sluice.Error{Op: "serve the local AWS", Err: err,
 			Next: "give an address such as 127.0.0.1:4566, or --allow-remote to accept requests from other machines"}
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: another program, perhaps a local AWS, listens there", err)
+	}
 	if err != nil {
 		return &sluice.Error{Op: "serve the local AWS", Err: err,
 			Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
@@ -113,6 +119,10 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 			Next: "give --world a file such as " + cmp.Or(meant, "examples/canary/world.yaml")}
 	}
 	if err := s.Load(o.world, data); err != nil {
+		if isApplication(o.world, data) {
+			return nil, &sluice.Error{Op: "build the world", Resource: o.world, Err: errors.New("this is an application file"),
+				Next: "give the folder of the application: sluice sim --from " + filepath.ToSlash(filepath.Dir(o.world))}
+		}
 		return nil, &sluice.Error{Op: "build the world", Err: err,
 			Next: "correct the world file; docs/reference/sim.md lists every key"}
 	}
@@ -156,4 +166,10 @@ func listenerAddress(lb awssim.BalancerView, l awssim.ListenerView) string {
 		return l.Bound
 	}
 	return lb.DNSName + ":" + strconv.Itoa(int(l.Port))
+}
+
+// isApplication reports whether a file has the keys of an application, of sluice.yaml or of PipeCD.
+func isApplication(name string, data []byte) bool {
+	src, err := definition.Parse(name, data)
+	return err == nil && (src.Root.Get("input") != nil || src.Root.Get("spec") != nil)
 }
