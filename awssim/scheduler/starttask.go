@@ -35,7 +35,8 @@ func launchTask(tx *world.Tx, l Launch) *world.Task {
 	id := tx.NewHex("task", 32)
 	t := &world.Task{
 		ARN: tx.ARN("ecs", "task/"+l.Cluster.Name+"/"+id), ID: id, Cluster: l.Cluster, Service: l.Service, Set: l.Set,
-		Definition: l.Definition, ExecutionRole: cmp.Or(l.ExecutionRole, l.Definition.ExecutionRole), Group: l.Group, StartedBy: l.StartedBy, LaunchType: l.LaunchType,
+		Definition: l.Definition, ExecutionRole: cmp.Or(l.ExecutionRole, l.Definition.ExecutionRole),
+		Group: l.Group, StartedBy: l.StartedBy, LaunchType: l.LaunchType,
 		LastStatus: "PROVISIONING", DesiredStatus: "RUNNING", Version: 1, Health: "UNKNOWN",
 		Subnet: l.Place.Subnet, Zone: l.Place.Subnet.Zone, Instance: l.Place.Instance, Provider: l.Provider,
 		CreatedAt: tx.Now(), Doc: l.Doc,

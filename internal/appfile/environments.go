@@ -99,8 +99,8 @@ func namesText(names []string) string {
 	return " (it has " + strings.Join(names, ", ") + ")"
 }
 
-// refuseEnvironment sets the problem of an environment that the files do not have. It does not repeat a name with an equals
-// sign: that is a value which was meant for another flag, perhaps a secret.
+// refuseEnvironment sets the problem of an environment that the files do not have. It does not repeat a name with an
+// equals sign: that is a value which was meant for another flag, perhaps a secret.
 func (l *loader) refuseEnvironment(names []string) {
 	name := l.environment
 	if strings.Contains(name, "=") {

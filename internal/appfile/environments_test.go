@@ -49,7 +49,8 @@ environments:
 	if err != nil || *a.Service.Input.ServiceName != "other" || a.AutoRollback || a.Region != "eu-north-1" {
 		t.Errorf("%v %+v", err, a)
 	}
-	for env, want := range map[string]string{"": "the environments dev, prod, and none is chosen", "pord": "the file has no environment pord (it has dev, prod)",
+	for env, want := range map[string]string{"": "the environments dev, prod, and none is chosen",
+		"pord":       "the file has no environment pord (it has dev, prod)",
 		"PASSWORD=x": "the file has no environment of that name (it has dev, prod)"} {
 		if _, err := load(env, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", env, err)

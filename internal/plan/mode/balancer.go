@@ -81,8 +81,8 @@ func WarnUndrained(p *plan.Plan, groups []string) {
 	if len(groups) > 1 {
 		noun, verb = "target groups", "have"
 	}
-	addWarning(p, "%s %s %s a deregistration delay of 0: requests that a stopping task still answers get errors. Raise it: %s",
-		noun, strings.Join(names, " and "), verb, strings.Join(commands, " && "))
+	addWarning(p, "%s %s %s a deregistration delay of 0: requests that a stopping task still answers get errors. "+
+		"Raise it: %s", noun, strings.Join(names, " and "), verb, strings.Join(commands, " && "))
 }
 
 // warnStickyRules warns that clients of a rule with stickiness keep their target group.
