@@ -106,7 +106,7 @@ func (l *loader) refuseEnvironment(names []string) {
 	if strings.Contains(name, "=") {
 		name = "of that name"
 	}
-	p := l.src.At(cmp.Or(l.src.Root.Get("environments"), l.src.Root), "the file has no environment "+name+namesText(names))
+	p := l.src.At(cmp.Or(l.src.Root.Get("environments"), l.src.Root), "the file has no environment %s%s", name, namesText(names))
 	p.Meant = definition.Nearest(l.environment, names)
 	switch {
 	case l.app.Format != Sluice || l.implied:
