@@ -153,7 +153,8 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 			set := live.TaskSet(m.ID)
 			return set != nil && set.Scale == scale
 		}
-		live, err := t.step.ReadSharedAfter(ctx, step.WriteProof{WriteName: "the scale of the " + m.Label,
+		// No earlier read: another process or person may have deleted the task set since its tasks serve.
+		live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the scale of the " + m.Label,
 			SentAt: t.step.WroteAt,
 			Shows:  is})
 		if err != nil || is(live) {
