@@ -34,6 +34,15 @@ func TestRuleThatECSDoesNotWrite(t *testing.T) {
 			!strings.Contains(err.Error(), " 1 too, and ECS does not write this rule") {
 			b.Errorf("%v, want a refusal for rule 4", err)
 		}
+		five := 5
+		for name, o := range map[string]mode.Options{"unchanged files": {}, "another count": {Tasks: &five}} {
+			if _, err := b.Plan(b.NativeFiles("sim/web:v1", configuration), o); err != nil {
+				b.Errorf("%s: %v, want a plan: no task moves to the other group", name, err)
+			}
+		}
+		if _, err := b.Plan(b.NativeFiles("sim/web:v1", configuration), mode.Options{Force: true}); err == nil {
+			b.Error("the tasks are replaced: want a refusal for rule 4")
+		}
 		end := b.Deploy(stagetest.AddLines(files, "sluice.yaml", "onUnhealthyRoute: allow\n"))
 		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "rule 4 of port 80 sends 100 % of the requests to ") {
 			b.Errorf("%s: %q, want failed: rule 4\n%s", end.Outcome, end.Cause, b.EventLog())

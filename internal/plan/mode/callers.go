@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +20,7 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 	}
 	problems := live.Callers.Repairable()
 	if len(problems) == 0 {
-		return cmp.Or(refuseLeavingGroup(app, live), refuseRulesBeside(p, app, live))
+		return refuseLeavingGroup(app, live)
 	}
 	return &sluice.Error{Op: "plan", Resource: problems[0].Route.ARN, Kind: sluice.Conflict,
 		Err:  errors.New(view.Describe("callers do not reach the service", problems)),
@@ -44,10 +43,12 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 }
 
 // refuseRulesBeside rejects a deployment after which callers of a rule get no response: ECS's own strategy or CodeDeploy
-// moves the tasks to the other target group, and does not write the rule.
+// moves the tasks to the other target group, and does not write the rule. A plan that replaces no tasks moves none.
 func refuseRulesBeside(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
 	written, deployer := app.Service.SteeredRules(), "ECS"
 	switch {
+	case app.OnUnhealthyRoute == sluice.AllowRoute, !p.HasChanges(), p.KeepsVersion() && !p.ReplacesTasks():
+		return nil
 	case p.Mode() == plan.ModeCodeDeploy:
 		written, deployer = slices.Concat(live.Scope.Listeners, live.Scope.TestRules), "CodeDeploy"
 	case p.Strategy == "":
@@ -59,10 +60,10 @@ func refuseRulesBeside(p *plan.Plan, app *appfile.Application, live plan.AWSStat
 	}
 	r := beside[0]
 	return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
-		Err: fmt.Errorf("%s forwards to %s too, and %s does not write this rule: its callers get errors once the tasks are in "+
-			"the other target group", r.Name(), view.DescribeShares(r.Forward), deployer),
-		Next: "see who uses it, and let it forward to another service if no caller needs it: " + view.DescribeRuleCommand(r.ARN) +
-			". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
+		Err: fmt.Errorf("%s forwards to %s too, and %s does not write this rule: its callers get errors once the tasks are "+
+			"in the other target group", r.Name(), view.DescribeShares(r.Forward), deployer),
+		Next: "see who uses it, and let it forward to another service if no caller needs it: " +
+			view.DescribeRuleCommand(r.ARN) + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
 }
 
 // refuseLeavingGroup rejects a rolling update that starts its tasks in another target group than the one to which

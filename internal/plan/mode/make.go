@@ -119,6 +119,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 			Want: "a new deployment", Kind: plan.Adds})
 	}
 	planRestart(p, o)
+	if err := refuseRulesBeside(p, app, live); err != nil {
+		return nil, err
+	}
 	p.Serving = live.FindServing()
 	p.Idle = wantsNoTasks(app, live) && !o.Only
 	collectWarnings(p, app, live)
