@@ -147,7 +147,6 @@ var rollingReasons = map[string]struct {
 	most int
 	why  string
 }{
-	"sts:GetCallerIdentity": {1, "whose account it is, for the plan"},
 	"ecs:DescribeTaskDefinition": {2, "the newest revision of the family: for the plan, which compares it, and before " +
 		"a revision is registered"},
 	"ecs:DescribeServices": {30, "the service: for the plan, before the claim, to read the claim back, after the " +

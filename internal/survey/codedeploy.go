@@ -3,12 +3,10 @@ package survey
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -30,38 +28,6 @@ func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile
 	if live.DeployerErr = verify.LocateGroup(app, err); err == nil {
 		live.Deployer = planDeployer(s)
 	}
-}
-
-// readAccountID returns the account ID. A service that CodeDeploy deploys has it in its ARN: it is
-// read first, which makes a call of sts:GetCallerIdentity unnecessary.
-func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
-	live *plan.AWSState) (string, error) {
-	if !verify.WantsCodeDeploy(app) {
-		return a.ID(ctx)
-	}
-	if err := surveyCodeDeployService(ctx, a, c, app, live); err != nil {
-		return "", err
-	}
-	if live.Service != nil && live.Service.ServiceArn != nil {
-		if parts := strings.Split(*live.Service.ServiceArn, ":"); len(parts) > 4 && parts[4] != "" {
-			return parts[4], nil
-		}
-	}
-	return a.ID(ctx)
-}
-
-// surveyCodeDeployService is surveyService with one read of a service that does not exist.
-func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
-	live *plan.AWSState) error {
-	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
-	now, err := hand.Observe(ctx)
-	if err != nil {
-		return clusterError(ctx, a, app, hand, err)
-	}
-	if now == nil {
-		return nil
-	}
-	return surveyDefinitions(ctx, a, c, app, now, live)
 }
 
 func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +50,13 @@ func NoClusterGiven(err error, command, service string) error {
 }
 
 // clusterError is nameClusters for the cluster of an application, which may be meant to be new. It asks for the account
-// of the credentials: if the files name another one, the cluster is there.
+// of the credentials, also if AWS denies the read: if the files name another one, the cluster is there.
 func clusterError(ctx context.Context, a *account.Account, app *appfile.Application, of ecs.Service, err error) error {
+	if sluice.KindOf(err) == sluice.Denied {
+		if id, idErr := a.ID(account.WithOptionalReads(ctx)); idErr == nil {
+			return cmp.Or(verify.CheckAccount(app, id), err)
+		}
+	}
 	if !ecs.IsClusterMissing(err) {
 		return err
 	}

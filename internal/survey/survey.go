@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -43,11 +44,6 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	if app.Service == nil {
 		return live, surveyFamily(ctx, a, app, &live)
 	}
-	if live.Service == nil {
-		if err := surveyService(ctx, a, c, app, &live); err != nil {
-			return live, err
-		}
-	}
 	if err := surveyScaling(ctx, a, app, &live); err != nil {
 		return live, err
 	}
@@ -69,10 +65,33 @@ func readInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
 }
 
+// readAccountID returns the account ID. A service has it in its ARN: it is read first, which makes a call of
+// sts:GetCallerIdentity unnecessary.
+func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	live *plan.AWSState) (string, error) {
+	if app.Service == nil {
+		return a.ID(ctx)
+	}
+	if err := surveyService(ctx, a, c, app, live); err != nil {
+		return "", err
+	}
+	if live.Service != nil && live.Service.ServiceArn != nil {
+		if parts := strings.Split(*live.Service.ServiceArn, ":"); len(parts) > 4 && parts[4] != "" {
+			return parts[4], nil
+		}
+	}
+	return a.ID(ctx)
+}
+
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
-		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
+		Confirm: func(ctx context.Context) error {
+			if err := checkAccount(ctx, a, app); err != nil {
+				return err // the service is in another account
+			}
+			return c.Sleep(ctx, ecs.ReadLag)
+		}}
 	now, err := readWithCanary(ctx, hand, mode.Of(app), live)
 	if err != nil {
 		return clusterError(ctx, a, app, hand, err)
@@ -82,6 +101,15 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	}
 	surveyServiceNames(ctx, hand, live)
 	return nil
+}
+
+// checkAccount is [verify.CheckAccount] before a read has shown the account.
+func checkAccount(ctx context.Context, a *account.Account, app *appfile.Application) error {
+	id, err := a.ID(ctx)
+	if err != nil {
+		return err
+	}
+	return verify.CheckAccount(app, id)
 }
 
 // surveyDefinitions reads the newest revision of the family and the one that serves, which nearly

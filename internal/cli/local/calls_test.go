@@ -108,7 +108,6 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 // whys say what each call of a pipeline is for. One without a row here is a
 // call too many.
 var whys = map[string]string{
-	"sts:GetCallerIdentity": "whose account it is, once, for the plan",
 	"ecs:DescribeServices": "the poll: service, task sets, counts and the claim in " +
 		"one read, every four seconds until a task runs, then every two while tasks start, stop or are removed, every ten " +
 		"while only the health of targets can change; before a write, if the claim was last seen more " +
