@@ -46,6 +46,12 @@ func (r *Record) holdsTasks() bool {
 		r.Stage != "" && !slices.Contains([]string{"RECONCILE_SERVICE", "SCALE_UP", "CLEAN_UP"}, r.Stage)
 }
 
+// startsTasks reports whether ECS starts the tasks of the deployment, and no hook waits for an answer. It is false without
+// a record.
+func (r *Record) startsTasks() bool {
+	return r != nil && r.Stage == "SCALE_UP" && r.awaitedHook() == nil && !r.isRollingBack()
+}
+
 // failedHook returns the hook because of which ECS rolled back; nil if there is none. ECS also ends open hooks as FAILED
 // if it rolls back for another reason.
 func (r *Record) failedHook() *Hook {

@@ -37,6 +37,7 @@ func (r *ServiceFollower) noteProgress(o Observation) {
 	if heading != r.pace.direction || score > r.pace.bestScore {
 		r.pace.direction, r.pace.bestScore, r.pace.progressAt = heading, score, o.At
 	}
+	trackSince(&r.since.restored, r.isRollback(s) && !r.isRestoring(s), o.At)
 	r.pace.noteDrain(o, r.isReplacing(o.Service) || r.isRestoring(o.Service))
 }
 
@@ -117,6 +118,9 @@ const (
 	// startInterval applies before a task of the followed deployment runs. It must start, become
 	// healthy and replace another task first: no verdict is nearer than that.
 	startInterval = 5 * time.Second
+	// placeInterval applies once, when the deployment was just created: ECS places its tasks within ten seconds, and no
+	// task runs before that.
+	placeInterval = 10 * time.Second
 	// replaceInterval applies while other deployments still have running tasks: they must stop first.
 	replaceInterval = 3 * time.Second
 	// The intervals below apply while ECS itself rolls a failed deployment back: even if all tasks
@@ -131,8 +135,9 @@ const (
 	countingInterval, restoringInterval = 8 * time.Second, 5 * time.Second
 	// restoredInterval applies when a rollback only waits until the last failed task is removed: callers have the former
 	// version already. It grows with that wait up to longestRestored, because the targets of these tasks may drain for
-	// minutes.
-	restoredInterval, longestRestored = 4 * time.Second, 10 * time.Second
+	// minutes. If any of them has run, the first poll comes after firstRestored: ECS completes a deployment in a step of its
+	// scheduler, ten seconds apart, after the last drain.
+	firstRestored, restoredInterval, longestRestored = 10 * time.Second, 4 * time.Second, 10 * time.Second
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -159,13 +164,17 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	case r.isRestoring(s):
 		wait = restoringInterval
 	case r.isRollback(s):
-		wait = min(max(restoredInterval, still/8), longestRestored)
+		wait = r.restoredWait(s, now)
+	case r.isStarting(s) && r.polls == 1 && r.want.FromStart && !s.breakerRollsBack():
+		wait = placeInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):
 		wait = guardedOr(s, guardedReplaceInterval, replaceInterval)
 	case r.pace.drainDelay > 0 && r.hasReplaced(s):
 		wait = min(drainInterval, max(r.pace.drainEnds.Sub(now), calmInterval))
+	case still >= calmInterval && r.mustRunBeforeFailing(s):
+		wait = calmInterval
 	case still < busyFor:
 		wait = busyInterval
 	case still >= calmFor:
@@ -177,12 +186,33 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	return wait
 }
 
+// restoredWait returns the time until the next poll of a rollback whose failed tasks run no more.
+func (r *ServiceFollower) restoredWait(s *Service, now time.Time) time.Duration {
+	waited := now.Sub(r.since.restored)
+	_, ran := r.failures.LongestLife()
+	if waited < firstRestored && len(s.Deployments) > 1 && (ran || r.failures.Count() == 0) {
+		return max(firstRestored-waited, restoredInterval)
+	}
+	return min(max(restoredInterval, waited/8), longestRestored)
+}
+
 // guardedOr returns the first interval if ECS rolls a failed deployment back, else the second.
 func guardedOr(s *Service, guarded, other time.Duration) time.Duration {
 	if s.breakerRollsBack() {
 		return guarded
 	}
 	return other
+}
+
+// mustRunBeforeFailing reports whether no task of the followed deployment runs, and those that failed ran for as long as
+// calmInterval before: a poll shows the next one while it runs.
+func (r *ServiceFollower) mustRunBeforeFailing(s *Service) bool {
+	if s == nil {
+		return false
+	}
+	d := r.followed.deploymentIn(s)
+	life, ran := r.failures.LongestLife()
+	return d != nil && d.Running == 0 && ran && life >= calmInterval && !r.followed.rollingBack
 }
 
 // isReplacing reports whether ECS replaces tasks of other deployments, and nothing has failed.

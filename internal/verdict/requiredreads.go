@@ -55,6 +55,8 @@ const (
 	rereadAfter, rereadAgainAfter = 5 * time.Second, 20 * time.Second
 	// stageInterval applies to native strategies: only the record contains their lifecycle stages.
 	stageInterval = 10 * time.Second
+	// scaleUpInterval is stageInterval while ECS starts the tasks.
+	scaleUpInterval = 30 * time.Second
 	// See [ServiceFollower.overdueAfter].
 	overdueAfter, overdueRollbackAfter = 15 * time.Second, time.Minute
 )
@@ -117,8 +119,7 @@ func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
 		return nil // the record is of the deployment that failed, or shows nothing yet
 	}
 	var arns []string
-	due := statesOf(s) != r.reads.listStates || !r.since.uncounted.IsZero() ||
-		!r.reads.recordDue.IsZero() && !now.Before(r.reads.recordDue)
+	due := statesOf(s) != r.reads.listStates || !r.since.uncounted.IsZero() || r.isRecordDue(s, now)
 	due = due && !r.rollbackGoesOn(s)
 	mine := r.followed.arn
 	if !r.followed.bound && r.want.Deployment != "" {
@@ -135,6 +136,15 @@ func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
 	return arns
 }
 
+// isRecordDue reports whether it is time to read the record again. While ECS starts the tasks, it shows no other stage.
+func (r ServiceFollower) isRecordDue(s *Service, now time.Time) bool {
+	due := r.reads.recordDue
+	if d := r.followed.deploymentIn(s); d != nil && d.Running < d.Desired && r.lastRecord.startsTasks() {
+		due = due.Add(scaleUpInterval - stageInterval)
+	}
+	return !r.reads.recordDue.IsZero() && !now.Before(due)
+}
+
 // rollbackGoesOn reports whether the record is of a rollback, and the list shows that it has not ended: then the record
 // shows nothing else.
 func (r ServiceFollower) rollbackGoesOn(s *Service) bool {
@@ -142,10 +152,10 @@ func (r ServiceFollower) rollbackGoesOn(s *Service) bool {
 	return r.lastRecord != nil && r.lastRecord.isRollingBack() && !s.IsNative() && p != nil && p.State == "IN_PROGRESS"
 }
 
-// isJustBegun reports whether this is the first poll of a rolling update that was just created and that the caller names.
-// What its record shows follows only after a change of the list.
+// isJustBegun reports whether this is the first poll of a deployment that was just created and that the caller names.
+// Its record shows nothing yet. What it shows of a rolling update follows only after a change of the list.
 func (r ServiceFollower) isJustBegun(s *Service) bool {
-	return r.last == nil && r.want.FromStart && !s.IsNative() && s.findDeployment(r.want.Deployment) != nil
+	return r.last == nil && r.want.FromStart && s.findDeployment(r.want.Deployment) != nil
 }
 
 // followsRestored reports whether the wait is for the deployment that ECS's rollback restores, or has restored.
@@ -344,6 +354,9 @@ func (r *ServiceFollower) noteReads(o Observation) {
 	}
 	if r.isJustBegun(s) {
 		r.reads.listStates = statesOf(s)
+		if s.IsNative() {
+			r.reads.recordDue = o.At // the next poll reads it
+		}
 	}
 	r.reads.noteRecord(o, r.want.FromStart)
 	hurt := r.last == nil && sawFailureAtStart(o.Service, r.want) || r.last != nil &&

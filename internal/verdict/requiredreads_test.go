@@ -23,11 +23,33 @@ func TestWhenToPollNext(t *testing.T) {
 	}
 	nearly := record(arn3, "IN_PROGRESS", 3, 2)
 	nearly.Breaker = Counter{Status: "MONITORING", Failures: 2, Threshold: 3}
+	restoring := dep(2, "PRIMARY", "IN_PROGRESS", 2)
+	restoring.Reason = "ECS deployment circuit breaker: rolling back to deploymentId ecs-svc/2."
+	restored := service(arn3, restoring, dep(3, "ACTIVE", "FAILED", 0))
+	back := []Record{record(arn3, "ROLLBACK_IN_PROGRESS", 3, 2)}
+	ran := []diagnosis.Stopped{stopped(1, 3, func(s *diagnosis.Stopped) {
+		s.StartedAt, s.StoppedAt = aws.Add(4*time.Minute), aws.Add(4*time.Minute+3*time.Second)
+	})}
+	fresh := Wanted{Deployment: "ecs-svc/3", FromStart: true}
 	for name, c := range map[string]struct {
 		want  Wanted
 		looks []at
 		next  time.Duration
 	}{
+		"just created":               {fresh, []at{{0, rolling3, nil, nil, nil}}, 10 * time.Second},
+		"a wait for it, begun again": {fresh.BegunAgain(), []at{{0, rolling3, runs3, nil, nil}}, 5 * time.Second},
+		"its second poll": {fresh, []at{{0, rolling3, nil, nil, nil}, {10, rolling3, nil, nil, nil}},
+			5 * time.Second},
+		"failed tasks are removed": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {50, restored, back, ran, nil}},
+			10 * time.Second},
+		"they take longer": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {50, restored, back, ran, nil},
+			{60, restored, nil, nil, nil}}, 4 * time.Second},
+		"failed tasks that never ran": {Wanted{}, []at{{0, rolling3, runs3, nil, nil},
+			{50, restored, back, crashes(3, 3), nil}}, 4 * time.Second},
+		"a failed task is replaced": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {9, rolling3, nil, ran, nil}},
+			2 * time.Second},
+		"one that never ran is replaced": {Wanted{}, []at{{0, rolling3, runs3, nil, nil},
+			{9, rolling3, nil, crashes(1, 3), nil}}, time.Second},
 		"no task runs yet": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {9, rolling3, nil, nil, nil}},
 			5 * time.Second},
 		"tasks are replaced": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, rolling3, nil, nil, nil},
@@ -134,6 +156,42 @@ func TestReadsThatAPollNeeds(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// The record of a deployment with ECS's own strategy is read for its stage every ten seconds. While ECS starts its tasks,
+// it shows no other one, and is read every 30 s. A wait for a deployment that was just created reads it from the second
+// poll on.
+func TestStagesAreReadWhenTheyCanChange(t *testing.T) {
+	starts, ends := runs3[0], runs3[0]
+	starts.Stage, ends.Stage = "SCALE_UP", "POST_SCALE_UP"
+	starting := native(service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 1), dep(2, "ACTIVE", "COMPLETED", 2)))
+	all := native(service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 2), dep(2, "ACTIVE", "COMPLETED", 2)))
+	second := func(n int) time.Time { return ours.Add(time.Duration(n) * time.Second) }
+	for name, c := range map[string]struct {
+		record  Record
+		service *Service
+		after   int
+		want    bool
+	}{
+		"tasks start":              {starts, starting, 11, false},
+		"tasks start for long":     {starts, starting, 31, true},
+		"all tasks run":            {starts, all, 11, true},
+		"all tasks run, too early": {starts, all, 9, false},
+		"a stage after that":       {ends, starting, 11, true},
+	} {
+		r := FollowService(ours, Wanted{Deployment: "ecs-svc/3", FromStart: true})
+		if n := r.Needs(starting, ours); len(n.Records) > 0 {
+			t.Errorf("%s: the first poll reads %v", name, n.Records)
+		}
+		r, _ = r.See(Observation{At: ours, Service: starting})
+		if n := r.Needs(starting, second(1)); len(n.Records) == 0 {
+			t.Errorf("%s: the second poll reads no record", name)
+		}
+		r, _ = r.See(Observation{At: second(1), Service: starting, Records: []Record{c.record}})
+		if n := r.Needs(c.service, second(1+c.after)); len(n.Records) > 0 != c.want {
+			t.Errorf("%s: %d s after it was read, the record is read: %t, want %t", name, c.after, !c.want, c.want)
+		}
 	}
 }
 

@@ -50,6 +50,12 @@ type Wanted struct {
 	FailAfter      int           // failures of one cause since the tasks were last stable; 0: [diagnosis.FailAfter]
 }
 
+// BegunAgain returns the wanted end for a wait that begins again: the deployment is not new any more.
+func (w Wanted) BegunAgain() Wanted {
+	w.JustCreated, w.FromStart = false, false
+	return w
+}
+
 // isEarlier reports whether a task is one of Deaths.
 func (w Wanted) isEarlier(t diagnosis.Stopped) bool {
 	return slices.ContainsFunc(w.Deaths, func(d diagnosis.Stopped) bool { return d.ID == t.ID })
@@ -103,7 +109,7 @@ type ServiceFollower struct {
 // now.
 type conditions struct {
 	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused, ecsBakes,
-	shiftsBack, old, canaryAlone time.Time
+	shiftsBack, old, canaryAlone, restored time.Time
 }
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is

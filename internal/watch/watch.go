@@ -72,6 +72,13 @@ func (t Target) Name() string {
 	return t.serviceClient(nil).Resource()
 }
 
+// BegunAgain returns the target for a wait that begins again: what was read before it is old, and the deployment is not
+// new any more.
+func (t Target) BegunAgain() Target {
+	t.First, t.Wanted = ecs.ServiceRead{}, t.Wanted.BegunAgain()
+	return t
+}
+
 // isCodeDeploy reports whether a CodeDeploy deployment is named.
 func (t Target) isCodeDeploy() bool { return strings.HasPrefix(t.Deployment, "d-") }
 

@@ -157,7 +157,7 @@ func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
 				cancel(acted)
 			}
 		})
-		if acted != nil {
+		if target = target.BegunAgain(); acted != nil {
 			return acted
 		}
 		return err

@@ -47,6 +47,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 				end(handOver(s, revision, deployment))
 			}
 		})
+		target = target.BegunAgain()
 		return err
 	})
 	if err != nil {
@@ -94,6 +95,7 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.D
 	var last watch.Update
 	err = RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
 		last, err = watch.New(s.Account, s.Clock).AwaitStable(ctx, target, stableProgress(s))
+		target = target.BegunAgain()
 		return err
 	})
 	if err != nil {
@@ -224,7 +226,8 @@ func missingTasks(live *ecs.ServiceState) capacity.Remaining {
 }
 
 // RunWithChecks runs work and polls concurrently for commands, the claim and drift. A failed check
-// cancels work with its reason. Drift is handled before work starts again.
+// cancels work with its reason. Drift is handled before work starts again: it begins with a read, and knows nothing of
+// the time before.
 func RunWithChecks(ctx context.Context, s *step.Step, work func(context.Context) error) error {
 	for {
 		err := runUntilStopped(ctx, s, func(ctx context.Context) error { return checkContinue(ctx, s) }, work)
