@@ -86,6 +86,16 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 	return s.tasksOf(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
 }
 
+// RunsRevision returns a check of the id of a task: whether the task belongs to the service, and runs the revision.
+func (s Service) RunsRevision(ctx context.Context, revision string) (func(id string) bool, error) {
+	tasks, err := s.Tasks(ctx)
+	return func(id string) bool {
+		return slices.ContainsFunc(tasks, func(t Task) bool {
+			return t.ID == id && t.Status == "RUNNING" && t.Revision == revision
+		})
+	}, err
+}
+
 // TasksOfFamily returns the tasks of a family in the cluster whose desired status is not STOPPED.
 func (s Service) TasksOfFamily(ctx context.Context, family string) ([]Task, error) {
 	return s.tasksOf(ctx, awsecs.ListTasksInput{Family: &family})

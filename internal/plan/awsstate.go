@@ -50,7 +50,9 @@ type AWSState struct {
 	// the service.
 	LeftRecords int
 	// Names are the registries of the service whose shares sluice does not manage.
-	Names      []Registry
+	Names []Registry
+	// Name is what callers of the first of Registry and Names resolve, without the versions of the tasks; nil: not read.
+	Name       *view.Name
 	Neighbours []string // other ECS services, as cluster/service, whose tasks are in it
 
 	Scaling *ScalingState // nil: not read, because the plan does not depend on it

@@ -79,6 +79,8 @@ type Plan struct {
 	Balancer BalancerType  `json:"loadBalancerType,omitempty"`
 	Drain    time.Duration `json:"drain,omitempty"`    // longest deregistration delay of the two groups
 	Registry *Registry     `json:"registry,omitempty"` // of a service that callers resolve with Cloud Map
+	// Names are the registries in which ECS registers the tasks, and whose shares sluice does not manage.
+	Names []Registry `json:"names,omitempty"`
 
 	// Callers is where callers of the service were sent when the plan was made, and Scope what was read. They are zero
 	// for a service without target groups.

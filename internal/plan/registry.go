@@ -25,6 +25,18 @@ type Record struct {
 	TTL  time.Duration `json:"ttl"`  // nanoseconds
 }
 
+// FindRegistry returns the registry with an ARN as the plan knows it. The registry that the files name takes precedence.
+func (p *Plan) FindRegistry(arn string) (r Registry, ok bool) {
+	if p.Registry != nil {
+		return *p.Registry, true
+	}
+	i := slices.IndexFunc(p.Names, func(r Registry) bool { return r.ARN == arn })
+	if i < 0 {
+		return Registry{}, false
+	}
+	return p.Names[i], true
+}
+
 // FullName returns the name that callers resolve: "api.shop.local".
 func (r Registry) FullName() string { return r.Name + "." + r.Namespace }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // allowChecks allows the checks of a plan before the first write (package verify): of the network, the capacity
-// providers, the alarms and the registries that the deployment changes, and of images. Without them, the plan notes what
-// it could not check.
+// providers, the alarms and the registries that the deployment changes, and of images. It also allows to read what
+// callers of a Cloud Map name get. Without them, a note says what could not be checked.
 func (b *builder) allowChecks() error {
 	if !b.plan.Mode().HasService() {
 		return nil
@@ -31,8 +31,9 @@ func (b *builder) allowChecks() error {
 	if c := in.DeploymentConfiguration; c != nil && c.Alarms != nil && c.Alarms.Enable {
 		b.allowActions(readChecks, []string{wildcard}, "cloudwatch:DescribeAlarms")
 	}
-	if len(in.ServiceRegistries) > 0 && b.plan.Registry == nil {
-		b.allowActions(readChecks, []string{wildcard}, "servicediscovery:GetNamespace", "servicediscovery:GetService")
+	if b.plan.Registry == nil && b.hasRegistry() {
+		b.allowActions(readChecks, []string{wildcard}, "servicediscovery:DiscoverInstances", "servicediscovery:GetNamespace",
+			"servicediscovery:GetService")
 	}
 	task, err := b.plan.DecodeTask()
 	if err != nil {

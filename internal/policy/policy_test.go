@@ -145,3 +145,16 @@ func TestPolicyIsDeterministic(t *testing.T) {
 		}
 	}
 }
+
+// A Cloud Map name beside a load balancer may be read: outcomes are about its callers too.
+func TestPolicyReadsTheNameBesideALoadBalancer(t *testing.T) {
+	service := `{"serviceName": "web", "serviceRegistries": [{"registryArn":
+		"arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1"}]}`
+	for want, definition := range map[bool]string{true: service, false: aService} {
+		d, err := ForPlan(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Controller: "ECS",
+			Access: sluice.ELB, Task: json.RawMessage(aTask), Definition: json.RawMessage(definition)}, plan.AWSState{})
+		if got := slices.Contains(actionsOf(d), "servicediscovery:DiscoverInstances"); err != nil || got != want {
+			t.Errorf("%s: %t, %v", definition, got, err)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (b *builder) allowRequestReads() {
 }
 
 // IsOptional reports whether a deployment is the same without the permissions of a statement: only
-// figures and names for users, or checks before the first write, are missing.
+// figures and names for users, or checks of what the deployment does not write, are missing.
 func (s Statement) IsOptional() bool {
 	return s.Sid == readRequests || s.Sid == readNames || s.Sid == readChecks
 }
@@ -129,6 +129,15 @@ func (b *builder) hasLoadBalancer() bool {
 	}
 	service, err := b.plan.DecodeService()
 	return err == nil && len(service.Input.LoadBalancers) > 0
+}
+
+// hasRegistry reports whether ECS registers the tasks of the service under a Cloud Map name, by its files or in AWS.
+func (b *builder) hasRegistry() bool {
+	if len(b.plan.Names) > 0 {
+		return true
+	}
+	service, err := b.plan.DecodeService()
+	return err == nil && len(service.Input.ServiceRegistries) > 0
 }
 
 // logStreamARNs returns the log streams of all containers that log to CloudWatch Logs.

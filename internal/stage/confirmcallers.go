@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -144,8 +143,8 @@ func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {
 func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t view.Traffic, problems []view.Problem,
 	unknown []string, err error) {
 	t, err = s.ReadTraffic(ctx, live)
-	if err == nil && s.Plan.Registry != nil {
-		t.Name, unknown, err = readName(ctx, s, *s.Plan.Registry, live.Serving())
+	if err == nil {
+		t.Name, unknown, err = readNameOf(ctx, s, live)
 	}
 	if err != nil {
 		return t, nil, nil, err
@@ -153,23 +152,47 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t v
 	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), unknown, nil
 }
 
-// readName reads what callers of the Cloud Map name get, and describes the instances of others; nil: another process or
-// person deleted the name.
-func readName(ctx context.Context, s *step.Step, r plan.Registry, revision string) (*view.Name, []string, error) {
-	tasks, err := s.Client.Tasks(ctx)
-	if err != nil {
-		return nil, nil, err
+// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none, or another process or person
+// deleted the name. Plans for policies of earlier
+// versions do not need the reads: without the permission a note says that the name was not checked.
+func readNameOf(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*view.Name, []string, error) {
+	var arn string
+	if all := live.RegistryARNs(); len(all) > 0 {
+		arn = all[0] // ECS accepts one
 	}
-	runs := func(id string) bool {
-		return slices.ContainsFunc(tasks, func(t ecs.Task) bool {
-			return t.ID == id && t.Status == "RUNNING" && t.Revision == revision
-		})
+	r, known := s.Plan.FindRegistry(arn)
+	if arn == "" && !known {
+		return nil, nil, nil
 	}
-	n, unknown, err := cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: r,
-		Confirm: s.AwaitSecondRead}, runs, s.Client.StoppedTasks)
+	var err error
+	if !known {
+		r, err = cloudmap.FindRegistry(ctx, s.Account.CloudMap(), arn, 0)
+	}
+	var n *view.Name
+	var unknown []string
+	if err == nil {
+		n, unknown, err = readName(ctx, s, r, live.Serving())
+	}
+	if s.Plan.Registry == nil && errors.Is(err, sluice.ErrNoPermission) {
+		if s.IsFirstTime("the name is not read") {
+			s.EmitNote("%s: %v", view.NameUnread, sluice.Inner(err))
+		}
+		return nil, nil, nil
+	}
 	if sluice.KindOf(err) == sluice.NotFound {
 		return nil, nil, nil
 	}
+	return n, unknown, err
+}
+
+// readName reads what callers of the Cloud Map name get, and describes the instances of others.
+func readName(ctx context.Context, s *step.Step, r plan.Registry, revision string) (*view.Name, []string, error) {
+	runs, err := s.Client.RunsRevision(ctx, revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, unknown, err := cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: r,
+		Confirm: s.AwaitSecondRead}, runs, s.Client.StoppedTasks)
 	for i, id := range unknown {
 		unknown[i] = cloudmap.DescribeUnknown(id, r.FullName())
 	}

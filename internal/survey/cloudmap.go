@@ -35,5 +35,8 @@ func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *ap
 		}
 	}
 	slices.Sort(live.Strangers)
+	if live.ServiceStatus() == "ACTIVE" && live.Service.DesiredCount > 0 && err == nil {
+		live.Name = cloudmap.NameOf(r, all, func(id string) bool { return !cloudmap.IsUnknown(id) })
+	}
 	return err
 }

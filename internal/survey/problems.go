@@ -132,6 +132,18 @@ func surveyOtherNames(ctx context.Context, a *account.Account, app *appfile.Appl
 			return err
 		}
 		live.Names = append(live.Names, name)
+		surveyCallersOfName(ctx, a, name, live)
 	}
 	return nil
+}
+
+// surveyCallersOfName reads what callers of a name get before the deployment. A plan can do without it.
+func surveyCallersOfName(ctx context.Context, a *account.Account, r plan.Registry, live *plan.AWSState) {
+	if live.ServiceStatus() != "ACTIVE" || live.Service.DesiredCount == 0 || live.Name != nil {
+		return
+	}
+	name, err := cloudmap.DiscoverName(account.WithOptionalReads(ctx), cloudmap.InstanceClient{API: a.CloudMap(), Registry: r})
+	if err == nil {
+		live.Name = name
+	}
 }

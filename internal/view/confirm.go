@@ -43,17 +43,20 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		c.follows = waited + RulePropagation
 	}
 	c.broken = len(problems) > 0
-	wrong := cmp.Or(Texts(problems), t.MostlyUnhealthy(), t.Name.problem())
+	wrong := cmp.Or(Texts(problems), t.MostlyUnhealthy(), t.Name.Problem())
 	lacks := c.lacks(t, tasks)
 	if wrong == "" && lacks == "" && c.lacked && t.FollowsLate() && !late {
 		lacks = "nodes of load balancers and name servers follow within a minute"
 	}
-	c.lacked = c.lacked || lacks != "" || t.Name.problem() != ""
+	c.lacked = c.lacked || lacks != "" || t.Name.Problem() != ""
 	switch {
 	case wrong == "" && waited < c.follows:
 		return Decision{Wait: fmt.Sprintf("nodes of load balancers follow a mended rule within %s", RulePropagation)}
 	case wrong == "" && t.IsUnused() && t.Name == nil:
 		return Decision{Cause: NoRequests}
+	case wrong == "" && t.IsUnused():
+		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " + t.Name.FullName +
+			" reach it"}
 	case wrong == "" && (lacks == "" || late):
 		return Decision{Cause: cmp.Or(lacks, strays(t, tasks))}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
@@ -61,7 +64,7 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	case !late:
 		return Decision{Wait: cmp.Or(wrong, lacks)}
 	case len(problems) == 0:
-		return Decision{Failed: true, Cause: c.Says + ", but " + wrong, Next: t.Name.next()}
+		return Decision{Failed: true, Cause: c.Says + ", but " + wrong, Next: t.Name.Next()}
 	}
 	return Decision{Failed: true, Cause: c.Says + ", but " + Describe("callers do not get it", problems),
 		Next: problems[0].Next()}

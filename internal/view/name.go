@@ -19,8 +19,11 @@ type Name struct {
 	Dead []string `json:"dead,omitempty"`
 }
 
-// problem returns why callers do not get the version that should serve; empty: they do, or there is no name.
-func (n *Name) problem() string {
+// NameUnread begins a note: what follows is why a name was not read.
+const NameUnread = "callers of the Cloud Map name were not checked"
+
+// Problem returns why callers do not get the version that should serve; empty: they do, or there is no name.
+func (n *Name) Problem() string {
 	switch {
 	case n == nil:
 		return ""
@@ -36,9 +39,9 @@ func (n *Name) problem() string {
 	return ""
 }
 
-// next returns the command that shows the instances of the name; empty: the name has no problem.
-func (n *Name) next() string {
-	if n.problem() == "" {
+// Next returns the command that shows the instances of the name; empty: the name has no problem.
+func (n *Name) Next() string {
+	if n.Problem() == "" {
 		return ""
 	}
 	return "see what callers resolve: " + n.Command

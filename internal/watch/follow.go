@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
@@ -34,10 +35,11 @@ type waiter struct {
 	denied       deniedReads
 	hasAnswer    bool // AWS has responded
 	before       trafficBefore
+	name         plan.Registry // of the service; the zero value: not read
 }
 
 // deniedReads are the reads that AWS denies: trying again is useless.
-type deniedReads struct{ stoppedTasks, targets bool }
+type deniedReads struct{ stoppedTasks, targets, name bool }
 
 // retryInterval is how long to wait after a read that failed.
 const retryInterval = 2 * time.Second

@@ -6,7 +6,9 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
@@ -150,15 +152,19 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, 
 // [view.Confirmation.Decide].
 func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state *ecs.ServiceState, of listeners,
 	waited time.Duration, v *verdict.Verdict) (view.Decision, error) {
+	var t view.Traffic
+	var err error
 	scope := f.trafficScope(state, of)
-	if scope.IsEmpty() {
-		return view.Decision{}, nil
+	if !scope.IsEmpty() {
+		t, err = alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, f.before.traffic)
 	}
-	t, err := alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, f.before.traffic)
-	if err != nil {
+	if err == nil {
+		t.Name, err = f.readName(ctx, state, v)
+	}
+	if err != nil || scope.IsEmpty() && t.Name == nil {
 		return view.Decision{}, err
 	}
-	if v.Callers = verdict.CallersServed; !t.ReceivesRequests() {
+	if v.Callers = verdict.CallersServed; !t.ReceivesRequests() && (t.Name == nil || t.Name.Serving == 0) {
 		v.Callers = verdict.CallersNone
 	}
 	if shared := t.SharedText(); shared != "" && v.Outcome == sluice.Succeeded {
@@ -168,4 +174,39 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 	}
 	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
 	return c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited), nil
+}
+
+// readName reads what callers of the Cloud Map name of a service get; nil: it has none, no tasks, or another process or
+// person deleted the name. What AWS never permits to read is an unread part of the verdict.
+func (f *waiter) readName(ctx context.Context, state *ecs.ServiceState, v *verdict.Verdict) (*view.Name, error) {
+	if state == nil || state.Desired == 0 || len(state.RegistryARNs()) == 0 || f.denied.name {
+		return nil, nil
+	}
+	n, err := f.discoverName(ctx, state)
+	switch {
+	case ecs.IsUnsupported(err):
+		f.denied.name = true
+		v.Unread = append(v.Unread, view.NameUnread+": "+sluice.Inner(err).Error())
+		return nil, nil
+	case sluice.KindOf(err) == sluice.NotFound:
+		return nil, nil
+	}
+	return n, err
+}
+
+// discoverName reads what callers of the name of a service with a registry get. The registry is read once.
+func (f *waiter) discoverName(ctx context.Context, state *ecs.ServiceState) (n *view.Name, err error) {
+	api := f.watch.account.CloudMap()
+	if f.name.ARN == "" {
+		if f.name, err = cloudmap.FindRegistry(ctx, api, state.RegistryARNs()[0], 0); err != nil {
+			f.name = plan.Registry{}
+			return nil, err
+		}
+	}
+	client := f.target.serviceClient(f.watch)
+	runs, err := client.RunsRevision(ctx, state.Serving())
+	if err == nil {
+		n, _, err = cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: api, Registry: f.name}, runs, client.StoppedTasks)
+	}
+	return n, err
 }

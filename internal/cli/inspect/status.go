@@ -128,6 +128,8 @@ func (t *ServiceReport) summary() string {
 		text += ", deployment " + cmp.Or(string(d.Outcome), string(d.State))
 	}
 	switch c := t.Callers; {
+	case slices.ContainsFunc(t.Names, func(n nameReport) bool { return n.Problem != "" }):
+		text += ", callers do not reach it"
 	case c == nil || len(c.Problems) == 0:
 	case c.isReached:
 		text += ", no healthy target"

@@ -23,6 +23,8 @@ type nameReport struct {
 	Variants []variantReport `json:"found"`
 	Others   []string        `json:"otherInstances,omitempty"` // neither ECS's nor sluice's
 	Orphaned []string        `json:"deadInstances,omitempty"`  // of the canary, whose tasks have stopped
+	Problem  string          `json:"problem,omitempty"`        // why callers of the name get errors
+	Next     string          `json:"next,omitempty"`           // shows what they resolve
 }
 
 // variantReport is how many tasks of a variant are registered.
@@ -58,7 +60,11 @@ func (t *ServiceReport) addName(ctx context.Context, a *account.Account, registr
 	if err != nil {
 		return err
 	}
-	t.Names = append(t.Names, countRegistered(r, all, t.runningTasks()))
+	n := countRegistered(r, all, t.runningTasks())
+	if t.Desired == 0 {
+		n.Problem, n.Next = "", ""
+	}
+	t.Names = append(t.Names, n)
 	return nil
 }
 
@@ -113,6 +119,11 @@ func countRegistered(r plan.Registry, all []cloudmap.Instance, running map[strin
 			n.Orphaned = append(n.Orphaned, i.ID)
 		}
 	}
+	resolved := cloudmap.NameOf(r, all, func(id string) bool {
+		_, runs := running[id]
+		return runs || len(running) == 0 // the tasks were not read, or are starting
+	})
+	n.Problem, n.Next = resolved.Problem(), resolved.Next()
 	slices.Sort(n.Others)
 	slices.Sort(n.Orphaned)
 	n.Variants = []variantReport{*count[sluice.Primary], *count[sluice.Canary]}
@@ -134,6 +145,9 @@ func (v serviceView) writeNames(b *bytes.Buffer, t *ServiceReport) {
 				sluice.Plural(f.Tasks, "task"), f.Healthy)
 		}
 		w.Flush()
+		if n.Problem != "" {
+			fmt.Fprintln(b, v.Warn("warning: "+unreached+": "+n.Problem))
+		}
 		for _, id := range n.Others {
 			fmt.Fprintf(b, "  instance %s was not registered by ECS or sluice\n", id)
 		}

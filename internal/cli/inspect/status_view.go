@@ -68,6 +68,11 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 	if c := t.Callers; c != nil && c.Next != "" {
 		text += "next: " + v.nextStep(c.Next) + "\n" // a command: its ARNs stay whole
 	}
+	for _, n := range t.Names {
+		if n.Next != "" {
+			text += "next: " + v.nextStep(n.Next) + "\n"
+		}
+	}
 	_, err := io.WriteString(w, text)
 	return err
 }

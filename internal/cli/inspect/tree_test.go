@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,4 +91,28 @@ func TestTreeOfAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	goldentest.Check(t, "treename.txt", out.String())
+}
+
+// A name that callers cannot use is a warning with a next step.
+func TestTreeOfANameWithoutTasks(t *testing.T) {
+	registry := plan.Registry{Name: "api", Namespace: "shop.local"}
+	running := map[string]sluice.Variant{"1": sluice.Primary}
+	for want, instances := range map[string][]cloudmap.Instance{
+		"no instance is registered under api.shop.local":                               nil,
+		"callers of api.shop.local get 1 instance, and none is of a task that runs it": {{ID: "by-hand", Healthy: true}},
+		"": {{ID: "1", Healthy: true}},
+	} {
+		tr := &ServiceReport{Cluster: "prod", Service: "api", Status: "ACTIVE", Desired: 1, Running: 1,
+			Names: []nameReport{countRegistered(registry, instances, running)}}
+		var out bytes.Buffer
+		if err := (serviceView{}).writeService(&out, tr); err != nil {
+			t.Fatal(err)
+		}
+		const next = "next: see what callers resolve: aws servicediscovery discover-instances --namespace-name shop.local"
+		isBad := want != ""
+		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, next) != isBad ||
+			strings.Contains(tr.summary(), "callers do not reach it") != isBad {
+			t.Errorf("%q: %s\n%s", want, tr.summary(), text)
+		}
+	}
 }

@@ -29,6 +29,9 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 
 // warnCallers says what callers get before the deployment begins.
 func warnCallers(p *plan.Plan, live plan.AWSState) {
+	if why := live.Name.Problem(); why != "" {
+		addWarning(p, "callers do not reach the service now: %s", why)
+	}
 	t := live.Callers
 	if !t.IsRead() || len(t.Groups) == 0 {
 		return

@@ -55,6 +55,6 @@ var namedMutants = []mutant{
 		"\tcase want.Canary <= pool.Canary:\n",
 		"\tcase want.Canary <= pool.Canary || d.step.Stage.Exact:\n"},
 	{"the end of a deployment does not read the name", "internal/stage/confirmcallers.go",
-		"\tif err == nil && s.Plan.Registry != nil {\n",
-		"\tif err == nil && s.Plan.Registry != nil && s == nil {\n"},
+		"\tif arn == \"\" && !known {\n",
+		"\tif arn == \"\" || known {\n"},
 }

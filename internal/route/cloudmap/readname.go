@@ -18,12 +18,36 @@ func ReadName(ctx context.Context, n InstanceClient, runs func(task string) bool
 	if err != nil {
 		return nil, nil, err
 	}
+	name, unknown, own := newName(n.Registry, all, runs)
+	if len(own) > 0 {
+		name.Dead, err = stopped(ctx, own)
+	}
+	return name, unknown, err
+}
+
+// NameOf returns what callers resolve if all are the instances of the registry. Tasks that have stopped are not told from
+// others.
+func NameOf(r plan.Registry, all []Instance, runs func(task string) bool) *view.Name {
+	name, _, _ := newName(r, all, runs)
+	return name
+}
+
+// DiscoverName reads what callers resolve, without the tasks of the instances.
+func DiscoverName(ctx context.Context, n InstanceClient) (*view.Name, error) {
+	all, err := n.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return NameOf(n.Registry, all, func(id string) bool { return !IsUnknown(id) }), nil
+}
+
+// newName returns what callers resolve, the ids of instances that neither ECS nor sluice registered, and the tasks of the
+// instances that sluice registered and of which none runs.
+func newName(r plan.Registry, all []Instance, runs func(task string) bool) (name *view.Name, unknown, own []string) {
 	if healthy := slices.DeleteFunc(slices.Clone(all), func(i Instance) bool { return !i.Healthy }); len(healthy) > 0 {
 		all = healthy
 	}
-	name = &view.Name{FullName: n.Registry.FullName(), HasDNS: n.Registry.HasDNS(), Resolved: len(all),
-		Command: discoverCommand(n.Registry)}
-	var own []string
+	name = &view.Name{FullName: r.FullName(), HasDNS: r.HasDNS(), Resolved: len(all), Command: discoverCommand(r)}
 	for _, i := range all {
 		switch task := taskOf(i.ID); {
 		case runs(task):
@@ -34,10 +58,7 @@ func ReadName(ctx context.Context, n InstanceClient, runs func(task string) bool
 			unknown = append(unknown, i.ID)
 		}
 	}
-	if len(own) > 0 {
-		name.Dead, err = stopped(ctx, own)
-	}
-	return name, unknown, err
+	return name, unknown, own
 }
 
 // DescribeUnknown says what an instance that neither ECS nor sluice registered does.
