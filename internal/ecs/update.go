@@ -127,6 +127,8 @@ func (u *Update) copyField(member string, from any) {
 		v = reflect.MakeSlice(v.Type(), 0, 0)
 	case v.Type() == to.Type() && v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Kind() == reflect.Int32:
 		v = reflect.New(v.Type().Elem()) // a number that AWS does not return is 0
+	case v.Type() == to.Type() && v.Type() == reflect.TypeFor[*ecstypes.ServiceConnectConfiguration]() && v.IsNil():
+		v = reflect.ValueOf(&ecstypes.ServiceConnectConfiguration{Enabled: false}) // UpdateService keeps an absent one
 	case to.Kind() == reflect.Pointer && v.Type() == to.Type().Elem():
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
