@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
@@ -62,6 +64,28 @@ func (s Service) StoppedOfRevision(ctx context.Context, revision string) ([]diag
 	}
 	sortByStop(stopped)
 	return stopped, err
+}
+
+// ReadSurvival reads whether a version of the service works, by its tasks that stopped and those that run. events are
+// those of the service.
+func (s Service) ReadSurvival(ctx context.Context, now time.Time, revision string, events []diagnosis.Event) (
+	verdict.Survival, error) {
+	stopped, err := (&StoppedReader{}).Update(ctx, s)
+	if err != nil {
+		return verdict.Survival{}, err
+	}
+	stopped = slices.DeleteFunc(stopped, func(t diagnosis.Stopped) bool { return t.Revision != revision })
+	if v := verdict.JudgeSurvival(now, stopped, events, nil); v.Works {
+		return v, nil
+	}
+	tasks, err := s.Tasks(ctx)
+	var started []time.Time
+	for _, t := range tasks {
+		if t.Revision == revision && t.Status == "RUNNING" && t.Health != "UNHEALTHY" {
+			started = append(started, t.StartedAt)
+		}
+	}
+	return verdict.JudgeSurvival(now, stopped, events, started), err
 }
 
 // sortByStop sorts tasks by the time at which they stopped.

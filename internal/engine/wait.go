@@ -166,7 +166,12 @@ func (r *run) endDeployment(ctx context.Context, step plan.Step, end stage.Endin
 
 // finishWork finishes the deployment's work in AWS; see [stage.Run.Finish].
 func (r *run) finishWork(ctx context.Context, o sluice.Outcome) (stage.Ending, error) {
-	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry, IsContinued: !r.ranStage})
+	back, err := r.stageRow(ctx, len(r.plan.Stages))
+	if err != nil {
+		return stage.Ending{}, err
+	}
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry, IsContinued: !r.ranStage,
+		HasRolledBack: back.Attempts > 0})
 	if err != nil {
 		return stage.Ending{}, err
 	}
@@ -195,9 +200,12 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 	}
 	if end.NoFormer { // its rollback has ended, and another one would restore nothing either
 		next := adviceAfterEnd(sluice.RolledBack, failed.Next, r.d.ID)
-		all = []string{strings.TrimSuffix(next, "; "+diagnosis.DeployAgain), deployWorking}
-		if end.Created {
-			all[1] += orDelete
+		all = []string{strings.TrimSuffix(next, "; "+diagnosis.DeployAgain)}
+		switch {
+		case end.Created:
+			all = append(all, deployWorking+orDelete)
+		case !strings.Contains(next, "sluice deploy"):
+			all = append(all, deployWorking)
 		}
 	}
 	if !end.NoFormer && r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
@@ -210,7 +218,7 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
-// Advice about a service whose first version does not work.
+// Advice about a service of which no version works.
 const (
 	deployWorking = "deploy a version that works"
 	orDelete      = ", or delete the service: sluice delete --terminate --force" // if the deployment created it

@@ -31,6 +31,7 @@ var rewordings = compileRewordings([][2]string{
 	{`use --quick-sync, or remove the pipeline`, `choose quick sync, or remove the pipeline`},
 	{`use --quick-sync and`, `choose quick sync and`},
 	{`use --tasks 1 or more, or --quick-sync`, `set a desired count of 1 or more, or choose quick sync`},
+	{` at once: sluice deploy --quick-sync`, ` by quick sync`},
 	{`^remove --pipeline`, `choose quick sync`},
 	{` \(to run the pipeline, use --pipeline\)`, ``},
 	{`during --no-wait, a pause or PipeCD's own WAIT`, `during PipeCD's own WAIT`},

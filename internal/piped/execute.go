@@ -263,7 +263,7 @@ func (t *targetRun) finishDeployment(ctx context.Context, ended error) error {
 	}
 	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan,
 		Index: len(t.plan.Stages), Deployment: t.deploymentID(), Host: t.host,
-		RetryFor: retryFor, CheckRetry: checkRetry, CannotResume: true})
+		RetryFor: retryFor, CheckRetry: checkRetry, CannotResume: true, HasRolledBack: t.isRollback()})
 	var end stage.Ending
 	if err == nil {
 		end, err = w.Finish(context.WithoutCancel(ctx), t.outcomeOf(ended))

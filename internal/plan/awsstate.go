@@ -43,6 +43,9 @@ type AWSState struct {
 	// Callers is where callers of the service are sent; the zero value: not read, or there is no target group
 	Callers view.Traffic
 	Scope   view.Scope // of Callers
+	// Failing says why the version that serves does not work: "12 tasks stopped: exit code 1 …". Empty: it works, or that
+	// was not read.
+	Failing string
 
 	Registry  *Registry // named in the file; nil: none, or its shares are not managed
 	Strangers []string  // instances in it that neither ECS nor sluice registered

@@ -25,7 +25,8 @@ type Ending struct {
 	Outcome sluice.Outcome
 	Cause   string // why Outcome is not the outcome of the stages, or what callers get besides; empty if it is
 	Next    string // what a person should do about Cause; empty: what follows from the stages
-	// NoFormer: a rollback ended, but no version served before the deployment. There is none to restore, so it failed.
+	// NoFormer: a rollback ended, but restored no version that works: none served before the deployment, or the one that
+	// did does not work. So it failed.
 	NoFormer bool
 	Created  bool  // with NoFormer: the deployment created the service, which exists
 	ClaimErr error // why the claim on the service was not released; nil if it was, or if there is none
@@ -86,7 +87,7 @@ func tryDeregisterOld(ctx context.Context, s *step.Step) error {
 // that the outcome is unknown; a host that cannot resume the deployment gets a warning instead.
 func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending, error) {
 	if o == sluice.Failed || o == sluice.Stalled || o == sluice.TimedOut {
-		return confirmServiceExists(ctx, s, o), nil
+		return addBrokenFormer(ctx, s, confirmServiceExists(ctx, s, o)), nil
 	}
 	if o == sluice.RolledBack {
 		former, err := findFormer(ctx, s)
@@ -97,6 +98,12 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 	err := confirmServing(ctx, s, o)
 	if err == nil && o == sluice.RolledBack && s.Confirmed == nil {
 		s.Confirmed, err = readUnchanged(ctx, s)
+	}
+	if err == nil && o == sluice.RolledBack {
+		var broken Ending
+		if broken, err = endOfBrokenFormer(ctx, s, true); broken.NoFormer {
+			return broken, nil
+		}
 	}
 	if end, lost := endingOfLost(err); lost {
 		return end, nil

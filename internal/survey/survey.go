@@ -100,7 +100,20 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 		return err
 	}
 	surveyServiceNames(ctx, hand, live)
-	return nil
+	return surveyFailing(ctx, hand, c, now, live)
+}
+
+// surveyFailing reads whether the version that serves works, if the read of the service indicates that it does not. A plan
+// can do without it.
+func surveyFailing(ctx context.Context, hand ecs.Service, c clock.Clock, now *ecs.ServiceState, live *plan.AWSState) error {
+	if !now.IsActive() || now.Serving() == "" || now.Desired == 0 || !now.ForVerdict().SeemsToFail() {
+		return nil
+	}
+	v, err := hand.ReadSurvival(account.WithOptionalReads(ctx), c.Now(), now.Serving(), now.Events())
+	if err == nil && !v.Works {
+		live.Failing = v.Cause.String()
+	}
+	return ctx.Err()
 }
 
 // checkAccount is [verify.CheckAccount] before a read has shown the account.

@@ -226,14 +226,7 @@ func (r ServiceFollower) awaitsMoreFailures(s *Service) bool {
 // unreadStarts returns how many tasks ECS has started for the deployment, if that is more than are desired and than when
 // the stopped tasks were last read: ECS has replaced a task. Otherwise it is 0.
 func (r ServiceFollower) unreadStarts(s *Service) int {
-	since, desired := r.followed.created, s.Desired
-	if p := s.primaryDeployment(); since.IsZero() && p != nil {
-		since = p.CreatedAt
-	}
-	if p := s.primarySet(); s.Controller == "EXTERNAL" && p != nil {
-		since, desired = p.CreatedAt, p.Desired
-	}
-	if n := diagnosis.CountStarts(s.Events, since); n > max(desired, r.reads.starts) {
+	if n, desired := s.countStarts(r.followed.created); n > max(desired, r.reads.starts) {
 		return n
 	}
 	return 0

@@ -45,6 +45,19 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 	}
 }
 
+// warnFailing says that the version that serves does not work: stages that wait for it fail, and a rollback restores nothing
+// that works.
+func warnFailing(p *plan.Plan, live plan.AWSState) {
+	if live.Failing == "" || !p.HasChanges() || p.KeepsVersion() {
+		return
+	}
+	then := "a rollback restores no version that works"
+	if i := p.AwaitsFormer(); i >= 0 {
+		then = fmt.Sprintf("stage %d waits until it is healthy, and fails. Replace it at once: sluice deploy --quick-sync", i+1)
+	}
+	addWarning(p, "the running version %s does not work: %s: %s", p.From, live.Failing, then)
+}
+
 // refuseRulesBeside rejects a deployment after which callers of a rule get no response: ECS's own strategy or CodeDeploy
 // moves the tasks to the other target group, and does not write the rule. A plan that replaces no tasks moves none.
 func refuseRulesBeside(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {

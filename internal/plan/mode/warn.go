@@ -35,6 +35,7 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 	}
 	warnNewService(p, live)
 	warnCallers(p, live)
+	warnFailing(p, live)
 	r.warnService(p, app, live)
 	warnIdle(p, app, live)
 	warnNames(p, app, live)

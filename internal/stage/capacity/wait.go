@@ -233,13 +233,27 @@ func EmitCapacity(s *step.Step, w *step.MemberWatch, o verdict.Observation, v ve
 }
 
 func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {
-	return &sluice.Error{
+	return ofFormer(s, w, &sluice.Error{
 		Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(), Kind: sluice.Unhealthy,
 		Err: fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count),
 			v.Cause.Text, v.Cause.Task),
 		Next: step.RemoveRollback(s, v.Next),
-	}
+	})
 }
+
+// ofFormer says in the error of a wait for the version that served before the deployment that it is not about the new one,
+// and names the deployment that does not wait for it.
+func ofFormer(s *step.Step, w *step.MemberWatch, err *sluice.Error) error {
+	if w.Variant != sluice.Primary || s.IsRollback() || s.Plan.KeepsVersion() || w.Latest.Revision != s.Plan.From {
+		return err
+	}
+	err.Err = fmt.Errorf("the running version %s does not work: %w", s.Plan.From, err.Err)
+	err.Next = replaceAtOnce
+	return err
+}
+
+// replaceAtOnce is what to do if a pipeline waits for the version that it replaces, and that version does not work.
+const replaceAtOnce = "replace the running version at once: sluice deploy --quick-sync"
 
 // explainCheck adds the health check that the targets of a member fail. If it cannot be read, it adds nothing.
 func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
@@ -288,8 +302,8 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 	if v.Counts.Unhealthy > 0 || v.Cause.Task != "" {
 		kind = sluice.Unhealthy
 	}
-	return &sluice.Error{Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(),
-		Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)}
+	return ofFormer(s, w, &sluice.Error{Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(),
+		Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)})
 }
 
 // Remaining is what a wait still waits for.

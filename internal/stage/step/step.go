@@ -60,7 +60,8 @@ type Config struct {
 	// OutsideAWS is what gates use besides AWS; nil: nothing.
 	OutsideAWS *OutsideAWS
 	// IsContinued says that the process of the last stage has ended. What it read may be long ago.
-	IsContinued bool
+	IsContinued   bool
+	HasRolledBack bool // the rollback has begun: [Run.Finish] ends what it left
 	// CannotResume says that the host cannot pause the deployment and run [Run.Finish] again.
 	CannotResume bool
 }

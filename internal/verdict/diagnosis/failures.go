@@ -100,6 +100,16 @@ func (f Failures) LongestLife() (life time.Duration, ok bool) {
 // Count returns the number of counted tasks.
 func (f Failures) Count() int { return len(f.tasks) }
 
+// CountSince returns the number of counted tasks that stopped after a time.
+func (f Failures) CountSince(at time.Time) (n int) {
+	for _, t := range f.tasks {
+		if t.StoppedAt.After(at) {
+			n++
+		}
+	}
+	return n
+}
+
 // Reach reports whether one cause has at least limit failures; a limit of 0 is [FailAfter].
 func (f Failures) Reach(limit int) bool {
 	if limit <= 0 {

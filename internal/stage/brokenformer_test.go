@@ -1,0 +1,117 @@
+package stage_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+)
+
+// v1Crashes is a version that runs, and whose tasks stop by themselves again and again.
+const v1Crashes = "sim/web:v1-crash-after-20s-exit-4"
+
+// brokenServices start a service whose running version crashes, in each way of deploying, and return the files that
+// deploy another image.
+func brokenServices() map[string]func(b *stagetest.Bench) func(image string) fstest.MapFS {
+	rolled := func(first func(*stagetest.Bench) fstest.MapFS,
+		then func(*stagetest.Bench, string) fstest.MapFS) func(*stagetest.Bench) func(string) fstest.MapFS {
+		return func(b *stagetest.Bench) func(string) fstest.MapFS {
+			if end := b.Deploy(first(b)); end.Outcome != sluice.Failed {
+				b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+			return func(image string) fstest.MapFS { return then(b, image) }
+		}
+	}
+	rolling := func(b *stagetest.Bench) fstest.MapFS { return b.RollingFiles(v1Crashes, "desiredCount: 2\n") }
+	worker := func(b *stagetest.Bench) fstest.MapFS { return b.WorkerFiles(v1Crashes, "desiredCount: 2\n") }
+	sets := func(b *stagetest.Bench) { b.StartService(stagetest.Options{V1: v1Crashes, Desired: 2}) }
+	return map[string]func(b *stagetest.Bench) func(image string) fstest.MapFS{
+		"task sets": func(b *stagetest.Bench) func(string) fstest.MapFS {
+			sets(b)
+			return func(image string) fstest.MapFS { return b.Files(image, stagetest.CanaryPipeline) }
+		},
+		"task sets, quick sync": func(b *stagetest.Bench) func(string) fstest.MapFS {
+			sets(b)
+			return func(image string) fstest.MapFS { return b.Files(image, "") }
+		},
+		"canary service": rolled(rolling, func(b *stagetest.Bench, image string) fstest.MapFS {
+			return b.CanaryServiceFiles(image, stagetest.CanaryPipeline, "desiredCount: 2\n")
+		}),
+		"canary service, worker": rolled(worker, func(b *stagetest.Bench, image string) fstest.MapFS {
+			return stagetest.WithoutTraffic(b.CanaryServiceFiles(image, stagetest.Pipeline(stagetest.CanaryRollout,
+				stagetest.PrimaryRollout, stagetest.CleanCanary), ""))
+		}),
+		"rolling": rolled(rolling, func(b *stagetest.Bench, image string) fstest.MapFS { return b.RollingFiles(image, "") }),
+		"rolling, worker": rolled(worker, func(b *stagetest.Bench, image string) fstest.MapFS {
+			return b.WorkerFiles(image, "")
+		}),
+	}
+}
+
+func runBroken(t *testing.T, names []string, f func(b *stagetest.Bench, files func(image string) fstest.MapFS)) {
+	t.Helper()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+				files := brokenServices()[name](b)
+				b.Sleep(3 * time.Minute)
+				b.Events = nil
+				f(b, files)
+			})
+		})
+	}
+}
+
+// The running version crashes already, and the new one does too. A rollback restores nothing that works, so the outcome
+// is a failure, and no advice returns to that version.
+func TestRollbackToAVersionThatCrashesIsNoGoodEnd(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for name := range brokenServices() {
+		names = append(names, name)
+	}
+	runBroken(t, names, func(b *stagetest.Bench, files func(string) fstest.MapFS) {
+		end := b.Deploy(files("sim/web:v2-crash-after-5s-exit-3"))
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "web:1 is restored, and does not work: ") ||
+			!strings.Contains(end.Cause, "exit code 4") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		if strings.Contains(end.Next, "rollback") || strings.Contains(end.Next, "deploy again") ||
+			!strings.HasSuffix(end.Next, "deploy a version that works") && !strings.HasSuffix(end.Next, "--quick-sync") {
+			b.Errorf("next: %s", end.Next)
+		}
+	})
+}
+
+// The new version works, and a stage waits until the running one is healthy, which crashes. The plan says so, the cause
+// names the running version, and the next step is a deployment that does not wait for it, which works.
+func TestPipelineOverAVersionThatCrashes(t *testing.T) {
+	t.Parallel()
+	runBroken(t, []string{"task sets", "canary service"}, func(b *stagetest.Bench, files func(string) fstest.MapFS) {
+		p := stagetest.Got(b.Plan(files("sim/web:v2"), mode.Options{}))(b)
+		if text := strings.Join(p.Warnings, "\n"); !strings.Contains(text, "the running version web:1 does not work: ") ||
+			!strings.Contains(text, "exit code 4") || !strings.Contains(text, "sluice deploy --quick-sync") {
+			b.Errorf("warnings: %s", text)
+		}
+		end := b.Deploy(files("sim/web:v2"))
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "the running version web:1 does not work: ") ||
+			!strings.Contains(end.Cause, "exit code 4") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		if want := "replace the running version at once: sluice deploy --quick-sync"; end.Next != want {
+			b.Errorf("next: %s, want %s", end.Next, want)
+		}
+		p = stagetest.Got(b.Plan(files("sim/web:v2"), mode.Options{QuickSync: true}))(b)
+		id := stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
+		if end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b); end.Outcome != sluice.Succeeded {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+	})
+}

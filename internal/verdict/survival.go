@@ -1,0 +1,62 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+)
+
+// Survival says whether a version works whose tasks nobody watched, by the tasks that AWS lists as stopped for about an
+// hour: it does not if at least [diagnosis.FailAfter] of them failed with one cause, and none of its running tasks has
+// outlived them. The zero value is a version that works.
+type Survival struct {
+	Cause  diagnosis.Cause // why its tasks failed; the zero Cause: too few did
+	Needed time.Duration   // how long a task must run to outlive those that failed
+	Oldest time.Time       // since when its oldest running task runs; zero: none does
+	Works  bool
+
+	failures diagnosis.Failures
+}
+
+// FailedSince returns how many tasks failed since a time.
+func (s Survival) FailedSince(at time.Time) int { return s.failures.CountSince(at) }
+
+// JudgeSurvival judges a version at now. started are the times since when its running tasks run.
+func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosis.Event, started []time.Time) Survival {
+	failures := diagnosis.Failures{}.AddStopped(stopped, events)
+	if !failures.Reach(diagnosis.FailAfter) {
+		return Survival{Works: true}
+	}
+	life, _ := failures.LongestLife()
+	s := Survival{Cause: failures.Leading(), Needed: stableTime(life), failures: failures}
+	for _, at := range started {
+		if !at.IsZero() && (s.Oldest.IsZero() || at.Before(s.Oldest)) {
+			s.Oldest = at
+		}
+	}
+	s.Works = !s.Oldest.IsZero() && now.Sub(s.Oldest) >= s.Needed
+	return s
+}
+
+// SeemsToFail reports whether a read of a service is a reason to read its stopped tasks: fewer tasks run than are desired,
+// or ECS has replaced tasks since it started those of the version that serves.
+func (s *Service) SeemsToFail() bool {
+	if s.Running < s.Desired {
+		return true
+	}
+	started, desired := s.countStarts(time.Time{})
+	return started > desired
+}
+
+// countStarts returns how many tasks ECS has started since a time, or since it began to start those of the version that
+// serves, and how many are desired. More are replacements.
+func (s *Service) countStarts(since time.Time) (started, desired int) {
+	desired = s.Desired
+	if p := s.primaryDeployment(); since.IsZero() && p != nil {
+		since = p.CreatedAt
+	}
+	if p := s.primarySet(); s.Controller == "EXTERNAL" && p != nil {
+		since, desired = p.CreatedAt, p.Desired
+	}
+	return diagnosis.CountStarts(s.Events, since), desired
+}
