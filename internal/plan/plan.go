@@ -93,7 +93,9 @@ type Plan struct {
 	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is not changed
 	CodeDeploy      *CodeDeploy `json:"codeDeploy,omitempty"`          // controller CODE_DEPLOY
 
-	Returns  bool           `json:"returns,omitempty"` // it deploys the version that served before, for a rollback
+	Returns bool `json:"returns,omitempty"` // it deploys the version that served before, for a rollback
+	// Failing is that of [AWSState].
+	Failing  string         `json:"failing,omitempty"`
 	Idle     bool           `json:"idle,omitempty"`    // the desired count is 0, so success cannot be confirmed
 	Current  *Current       `json:"current,omitempty"` // nil: no verdict, because the files ask for another revision
 	Changes  []Change       `json:"changes,omitempty"`

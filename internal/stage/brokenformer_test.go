@@ -7,6 +7,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
@@ -114,4 +117,50 @@ func TestPipelineOverAVersionThatCrashes(t *testing.T) {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
 	})
+}
+
+// A service without tasks is scaled up, and its version does not work. To return to no task restores nothing, so the
+// deployment failed, and the next step is about the version.
+func TestScaleOfAVersionThatNeverWorked(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"": "", "with a breaker": stagetest.Breaker} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+				b.Deploy(b.RollingFiles(v1Crashes, "desiredCount: 0\n"+more))
+				end := b.Deploy(b.RollingFiles(v1Crashes, "desiredCount: 2\n"+more))
+				if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "web:1 does not work: ") ||
+					!strings.Contains(end.Cause, "exit code 4") || strings.Contains(end.Cause, "healthy before") {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+				if strings.Contains(end.Next, "deploy again") || !strings.HasSuffix(end.Next, "deploy a version that works") {
+					b.Errorf("next: %s", end.Next)
+				}
+			})
+		})
+	}
+}
+
+// Another person sets the desired count to 0 while ECS rolls the service. No version gets requests then, in every way of
+// deploying, with or without a rollback.
+func TestCountOfZeroDuringARollingDeployment(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{"": "", "without a rollback": "  autoRollback: false\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				b.AfterWrite("ecs:UpdateService", 10*time.Second, func() {
+					stagetest.Got(b.ECS.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+						Service: aws.String("web"), DesiredCount: aws.Int32(0)}))(b)
+				})
+				end := b.Deploy(stagetest.AddLines(b.RollingFiles("sim/web:v2", ""), "sluice.yaml", file))
+				if end.Outcome != sluice.Gone || !strings.Contains(end.Cause, "the desired count of the service is 0: ") {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+				if want := "raise the desired count: sluice scale --tasks 4"; end.Next != want {
+					b.Errorf("next: %s, want %s", end.Next, want)
+				}
+			})
+		})
+	}
 }

@@ -126,7 +126,7 @@ func endWithoutTasks(ctx context.Context, s *step.Step, end Ending) (Ending, err
 	if err != nil || !found || former.Desired == 0 || s.Plan.Idle {
 		return end, err
 	}
-	end.Outcome = sluice.Gone
+	end.Outcome, end.Next = sluice.Gone, step.RaiseCount(former.Desired)
 	end.Cause = "the desired count of the service is 0: another process or person removed its tasks during the deployment"
 	return end, nil
 }

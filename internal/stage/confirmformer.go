@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
@@ -25,7 +26,7 @@ func endOfBrokenFormer(ctx context.Context, s *step.Step, waits bool) (Ending, e
 	for err == nil {
 		live := s.Confirmed
 		if live == nil || !found || former.Revision == "" || live.Serving() != former.Revision ||
-			live.Desired == 0 && former.Desired > 0 {
+			live.Desired == 0 && former.Desired > 0 || !mayFail(s, live) {
 			return Ending{}, nil
 		}
 		v, err := s.Client.ReadSurvival(ctx, s.Clock.Now(), former.Revision, live.Events())
@@ -49,6 +50,12 @@ func endOfBrokenFormer(ctx context.Context, s *step.Step, waits bool) (Ending, e
 		}
 	}
 	return Ending{}, err
+}
+
+// mayFail reports whether the tasks of the restored version are a reason to read those that stopped: they failed before the
+// deployment too, or some of them do not run now.
+func mayFail(s *step.Step, live *ecs.ServiceState) bool {
+	return s.Plan.Failing != "" || live.Running < live.Desired || live.Desired == 0
 }
 
 // hasEnoughFailed reports whether no task of a version works that was read since began: all that ran then have failed, or a

@@ -250,6 +250,11 @@ func confirmServiceExists(ctx context.Context, s *step.Step, o sluice.Outcome) E
 		return Ending{Outcome: sluice.Gone, Cause: step.ErrServiceDeleted(s).Error()}
 	}
 	s.Confirmed = live
+	if live.Desired == 0 {
+		if end, err := endWithoutTasks(ctx, s, Ending{Outcome: o}); err == nil && end.Outcome == sluice.Gone {
+			return end
+		}
+	}
 	return explainCallers(ctx, s, live, Ending{Outcome: o})
 }
 

@@ -22,6 +22,9 @@ func (r *ServiceFollower) judgeCrashLoop(o Observation) *conclusion {
 		return end.onlyIf(loops)
 	}
 	end.why = "the circuit breaker does not count tasks that were healthy before: AWS continues to start tasks"
+	if d := r.followed.deploymentIn(o.Service); d != nil && d.State == "COMPLETED" {
+		end.why = "the circuit breaker counts the tasks of a deployment in progress only: AWS continues to start tasks"
+	}
 	loops = loops && r.failures.Leading().Count-r.breakerCount.counted >= cmp.Or(r.want.FailAfter, diagnosis.FailAfter)
 	return end.onlyIf(trackSince(&r.since.uncounted, loops, o.At) >= maxReadLag)
 }
@@ -52,7 +55,7 @@ func (n breakerCount) see(d *Deployment, rec *Record) breakerCount {
 // concludeNoTask returns the end of a wait for a service whose desired count is 0: no task shows
 // whether the revision works.
 func concludeNoTask(service string) *conclusion {
-	return &conclusion{outcome: sluice.Gone,
+	return &conclusion{outcome: sluice.Gone, noTasks: true,
 		why:  fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
 		next: "raise the desired count, then wait again"}
 }

@@ -134,6 +134,7 @@ type conclusion struct {
 	thenDo  string           // what follows the advice about the leading cause
 	cause   *diagnosis.Cause // takes precedence over the counted causes
 
+	noTasks    bool // the desired count is 0
 	isReplaced bool // a newer deployment replaces the tasks already
 }
 

@@ -21,6 +21,7 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 	}
 	if r.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, r.conclusion.outcome, r.conclusion.by
+		v.NoTasks = r.conclusion.noTasks
 	}
 	if len(v.Causes) > 0 {
 		v.Cause = v.Causes[0]

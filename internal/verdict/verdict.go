@@ -75,6 +75,7 @@ type Verdict struct {
 	Revision   string         // family:revision that is waited for
 	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
 	By         string         // revision rolled back to, or superseded by
+	NoTasks    bool           // [sluice.Gone] because the desired count is 0; false: the service does not exist
 	Callers    Callers        // of an end: whether requests reach the service; empty: not read
 }
 

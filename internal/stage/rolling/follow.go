@@ -186,10 +186,13 @@ func errReplaced(s *step.Step, id, serves, revision string) error {
 		Next: "run sluice status to see what is running"}
 }
 
-// WantsNoTasks reports whether the desired count is 0: in the file, or, if the file gives none and
-// in every rollback, in the snapshot.
+// WantsNoTasks reports whether the desired count may be 0: in the file, or, if the file gives none, in the snapshot. In a
+// rollback it always may: others may have set it to 0, and the end of the deployment says so.
 func WantsNoTasks(s *step.Step) bool {
-	if !s.IsRollback() && s.Service != nil && s.Service.Input.DesiredCount != nil {
+	if s.IsRollback() {
+		return true
+	}
+	if s.Service != nil && s.Service.Input.DesiredCount != nil {
 		return *s.Service.Input.DesiredCount == 0
 	}
 	return s.Snapshot != nil && s.Snapshot.Service && s.Snapshot.Desired == 0
@@ -355,7 +358,10 @@ func EndError(s *step.Step, revision string, v verdict.Verdict) error {
 		return errReplaced(s, v.Deployment, v.Revision, revision)
 	}
 	next := step.RemoveRollback(s, v.Next)
-	if v.Outcome == sluice.Gone {
+	switch {
+	case v.NoTasks:
+		next = step.RaiseCount(s.Snapshot.Desired)
+	case v.Outcome == sluice.Gone:
 		next = sluice.NextStep(step.ErrServiceDeleted(s)) // the verdict is for sluice wait
 	}
 	return &sluice.Error{Op: "roll to " + revision, Resource: s.Client.Resource(), Kind: EndErrorKind(s, v.Outcome),

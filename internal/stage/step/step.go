@@ -245,6 +245,11 @@ func CheckRead(ctx context.Context, s *Step, live *ecs.ServiceState) (*ecs.Servi
 	return s.Outside.Resolve(ctx, s, live)
 }
 
+// RaiseCount is what to do about a service whose desired count others set to 0.
+func RaiseCount(tasks int) string {
+	return fmt.Sprintf("raise the desired count: sluice scale --tasks %d", tasks)
+}
+
 // ErrServiceDeleted is the error of a service that another actor deleted.
 func ErrServiceDeleted(s *Step) error {
 	return &sluice.Error{Op: "check the service", Resource: s.Client.Resource(), Kind: sluice.NotFound,
