@@ -263,6 +263,8 @@ var requiredFields = map[string]missingField{
 		func(o *awscw.GetMetricStatisticsOutput) bool { return o.Datapoints != nil }),
 	"logs:CreateLogStream": noFields,
 	"logs:PutLogEvents":    noFields,
+	"logs:DescribeLogGroups": listsField("logGroups",
+		func(o *awslogs.DescribeLogGroupsOutput) bool { return o.LogGroups != nil }),
 	"logs:GetLogEvents": listsField("events",
 		func(o *awslogs.GetLogEventsOutput) bool { return o.Events != nil }),
 	"logs:FilterLogEvents": listsField("events",

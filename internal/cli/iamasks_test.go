@@ -13,6 +13,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 )
 
@@ -161,6 +162,8 @@ func asksForOthers(input any, on func(string, ...string) []requestedCall) []requ
 	case *awslogs.GetLogEventsInput:
 		return on("logs:GetLogEvents",
 			"arn:aws:logs:"+here+"log-group:"+*i.LogGroupName+":log-stream:"+*i.LogStreamName)
+	case *awsiam.GetRoleInput:
+		return on("iam:GetRole", "arn:aws:iam::123456789012:role/"+*i.RoleName)
 	case *awscd.CreateDeploymentInput:
 		all := append(on("codedeploy:CreateDeployment", codeDeploy("deploymentgroup", i.ApplicationName,
 			i.DeploymentGroupName)),

@@ -11,6 +11,11 @@ import (
 // providers, the alarms and the registries that the deployment changes, and of images. It also allows to read what
 // callers of a Cloud Map name get. Without them, a note says what could not be checked.
 func (b *builder) allowChecks() error {
+	task, err := b.plan.DecodeTask()
+	if err != nil {
+		return err
+	}
+	b.allowTaskChecks(task.Input)
 	if !b.plan.Mode().HasService() {
 		return nil
 	}
@@ -35,15 +40,21 @@ func (b *builder) allowChecks() error {
 		b.allowActions(readChecks, []string{wildcard}, "servicediscovery:DiscoverInstances", "servicediscovery:GetNamespace",
 			"servicediscovery:GetService")
 	}
-	task, err := b.plan.DecodeTask()
-	if err != nil {
-		return err
-	}
 	if _, port := task.FixedHostPort(); port != 0 {
 		b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
 	}
 	b.allowImageChecks(task.Input)
 	return nil
+}
+
+// allowTaskChecks allows to read the roles and log groups that new tasks need and the serving revision does not name.
+func (b *builder) allowTaskChecks(task *awsecs.RegisterTaskDefinitionInput) {
+	for _, role := range definition.NewRoles(task, b.state.Definition) {
+		b.allowActions(readRoles, b.roleARNs(&role), "iam:GetRole")
+	}
+	if len(definition.NewLogGroups(task, b.state.Definition, b.plan.Region)) > 0 {
+		b.allowActions(readChecks, []string{wildcard}, "logs:DescribeLogGroups")
+	}
 }
 
 // allowImageChecks allows to read images of ECR, and the names of those that exist instead of one that does not.

@@ -4,6 +4,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -56,7 +57,7 @@ func (b *builder) allowRequestReads() {
 // IsOptional reports whether a deployment is the same without the permissions of a statement: only
 // figures and names for users, or checks of what the deployment does not write, are missing.
 func (s Statement) IsOptional() bool {
-	return s.Sid == readRequests || s.Sid == readNames || s.Sid == readChecks
+	return s.Sid == readRequests || s.Sid == readNames || s.Sid == readChecks || s.Sid == readRoles
 }
 
 // modeReads are the reads of each way of deploying.
@@ -143,16 +144,8 @@ func (b *builder) hasRegistry() bool {
 // logStreamARNs returns the log streams of all containers that log to CloudWatch Logs.
 func (b *builder) logStreamARNs(definitions []plannedDefinition) (all []string) {
 	add := func(containers []ecstypes.ContainerDefinition) {
-		for _, c := range containers {
-			l := c.LogConfiguration
-			if l == nil || l.LogDriver != ecstypes.LogDriverAwslogs || l.Options["awslogs-group"] == "" {
-				continue
-			}
-			region := l.Options["awslogs-region"]
-			if region == "" {
-				region = b.plan.Region
-			}
-			all = append(all, b.arnInRegion("logs", region, "log-group:"+l.Options["awslogs-group"]+":log-stream:*"))
+		for _, g := range definition.LogGroups(containers, b.plan.Region) {
+			all = append(all, b.arnInRegion("logs", g.Region, "log-group:"+g.Name+":log-stream:*"))
 		}
 	}
 	for _, d := range definitions {

@@ -16,6 +16,7 @@ const (
 	readRequests    = "ShowRequestsOfCanary"
 	readNames       = "ShowNamesOfServices"
 	readChecks      = "CheckBeforeDeployment"
+	readRoles       = "CheckRolesOfTasks"
 	readGates       = "ReadMetricsOfGates"
 	readGateSecrets = "ReadSecretsOfGates"
 	queryPrometheus = "QueryPrometheusOfGates"
@@ -48,7 +49,7 @@ const (
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
-	readApplication, readGroups, readConfigs, readRequests, readNames, readChecks, readGates, readGateSecrets,
+	readApplication, readGroups, readConfigs, readRequests, readNames, readChecks, readRoles, readGates, readGateSecrets,
 	queryPrometheus,
 	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
 	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,

@@ -28,8 +28,17 @@ func ReadRunInputs(ctx context.Context, a *account.Account, _ clock.Clock, app *
 	return live, surveyFamily(ctx, a, app, &live)
 }
 
-// surveyFamily reads the newest revision of the family, or the one that is asked for.
-func surveyFamily(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) (err error) {
+// surveyFamily reads the newest revision of the family, or the one that is asked for, and checks what its tasks need to
+// start and that revision does not name.
+func surveyFamily(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
+	if err := readFamily(ctx, a, app, live); err != nil {
+		return err
+	}
+	addProblems(live, verify.TaskNeeds(ctx, app, readsOfPlan(a, live), live.Definition))
+	return nil
+}
+
+func readFamily(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) (err error) {
 	if live.Identical = app.Registered; live.Identical != "" {
 		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), live.Identical)
 		return err

@@ -10,7 +10,9 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
@@ -32,7 +34,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 	checks := []func(context.Context){c.checkTags}
 	if d.Deploys {
 		checks = append(checks, c.checkNewImages, c.checkAlarms, c.checkGateAlarms, c.checkDeploymentConfig,
-			c.checkHostPorts, c.requireNetwork, c.checkDoubts, c.checkLogRegions)
+			c.checkHostPorts, c.requireNetwork, c.checkDoubts, c.checkLogRegions, c.checkTaskNeeds)
 	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups, c.checkListenerRules)
@@ -50,6 +52,42 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 		}
 	}
 	return slices.DeleteFunc(c.all, func(f Finding) bool { return f.Status == OK && !f.IsUnread }), nil
+}
+
+// TaskNeeds checks what the tasks of a definition need to start, and the revision that serves, or was run last, does not
+// name.
+func TaskNeeds(ctx context.Context, app *appfile.Application, from AWS, serving *ecstypes.TaskDefinition) []Finding {
+	c := newChecker(app, from)
+	c.serving = serving
+	c.checkTaskNeeds(ctx)
+	return c.all
+}
+
+// checkTaskNeeds warns about log groups and roles without which new tasks do not start. Those of the serving revision are
+// not read: its tasks run. AWS registers the definition all the same, and another tool may create what is missing until
+// the tasks start, so nothing is refused. A read that is denied says nothing.
+func (c *checker) checkTaskNeeds(ctx context.Context) {
+	ctx = account.WithOptionalReads(ctx)
+	before := len(c.all)
+	roles := definition.NewRoles(c.task, c.serving)
+	for _, role := range TaskRoles(c.task) {
+		if slices.Contains(roles, role.ARN) {
+			c.checkRole(ctx, role)
+		}
+	}
+	for _, g := range definition.NewLogGroups(c.task, c.serving, c.aws.Region) {
+		if account.NearRegion(g.Region) == "" { // else checkLogRegions tells it
+			c.checkLogGroup(ctx, g)
+		}
+	}
+	found := c.all[before:]
+	c.all = c.all[:before]
+	for _, f := range found {
+		if f.Status == Error {
+			f.Status, f.Detail = Warning, f.Detail+", and tasks do not start without it"
+			c.all = append(c.all, f)
+		}
+	}
 }
 
 // HealthPorts checks to which port the health checks of the target groups go. It is for a deployment of a service that has

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // checkLogRegions doubts Regions of logs that are probably misspelt: tasks would not start.
 func (c *checker) checkLogRegions(context.Context) {
-	for _, g := range LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
+	for _, g := range definition.LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
 		near := account.NearRegion(g.Region)
 		if near == "" {
 			continue
@@ -21,25 +22,27 @@ func (c *checker) checkLogRegions(context.Context) {
 
 // checkLogGroups requires the log groups, without which tasks do not start.
 func (c *checker) checkLogGroups(ctx context.Context) {
-	for _, g := range LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
+	for _, g := range definition.LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
 		if account.NearRegion(g.Region) != "" {
 			continue // checkLogRegions tells it
 		}
-		subject := "log group " + g.Name
-		c.at(g.Name, "awslogs-group")
-		found, err := c.aws.Existing.HasLogGroup(ctx, g.Name, g.Region)
-		if !c.judge(subject, err, "it does not exist", "") {
-			continue
-		}
-		switch {
-		case found:
-			c.ok(subject, "")
-		case g.IsCreated:
-			c.ok(subject, "the first task creates it, with logs:CreateLogGroup of the execution role")
-		default:
-			c.fail(subject, "it does not exist in "+g.Region,
-				"create it: aws logs create-log-group --region "+g.Region+" --log-group-name "+g.Name)
-		}
+		c.checkLogGroup(ctx, g)
+	}
+}
+
+func (c *checker) checkLogGroup(ctx context.Context, g definition.LogGroup) {
+	subject := "log group " + g.Name
+	c.at(g.Name, "awslogs-group")
+	found, err := c.aws.Existing.HasLogGroup(ctx, g.Name, g.Region)
+	switch {
+	case !c.judge(subject, err, "it does not exist", ""):
+	case found:
+		c.ok(subject, "")
+	case g.IsCreated:
+		c.ok(subject, "the first task creates it, with logs:CreateLogGroup of the execution role")
+	default:
+		c.fail(subject, "it does not exist in "+g.Region,
+			"create it: aws logs create-log-group --region "+g.Region+" --log-group-name "+g.Name)
 	}
 }
 

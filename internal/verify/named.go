@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -72,28 +71,6 @@ func Secrets(containers []ecstypes.ContainerDefinition) (all []Secret) {
 		if r := d.RepositoryCredentials; r != nil {
 			all = append(all, Secret{"of the registry of container " + aws.ToString(d.Name),
 				aws.ToString(r.CredentialsParameter)})
-		}
-	}
-	return all
-}
-
-// LogGroup is a log group that containers write to.
-type LogGroup struct {
-	Name, Region string
-	IsCreated    bool // by the first task, if it does not exist
-}
-
-// LogGroups returns the log groups of the containers with log driver awslogs, by name and Region.
-func LogGroups(definitions []ecstypes.ContainerDefinition, region string) (all []LogGroup) {
-	for _, d := range definitions {
-		l := d.LogConfiguration
-		if l == nil || l.LogDriver != ecstypes.LogDriverAwslogs || l.Options["awslogs-group"] == "" {
-			continue
-		}
-		g := LogGroup{Name: l.Options["awslogs-group"], Region: cmp.Or(l.Options["awslogs-region"], region),
-			IsCreated: strings.EqualFold(l.Options["awslogs-create-group"], "true")}
-		if !slices.Contains(all, g) {
-			all = append(all, g)
 		}
 	}
 	return all

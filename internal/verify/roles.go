@@ -73,6 +73,7 @@ func (c *checker) checkRole(ctx context.Context, role Role) {
 	subject := role.Use + " " + name
 	if a, err := parseARN(role.ARN); err == nil && a.account != c.aws.Account {
 		c.warn(subject, "it belongs to account "+a.account+" and cannot be read", "")
+		c.all[len(c.all)-1].IsUnread = true
 		return
 	}
 	document, err := c.aws.Existing.TrustPolicy(ctx, name)

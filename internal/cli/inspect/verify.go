@@ -155,7 +155,7 @@ func (p *program) putLogs(ctx context.Context, a *account.Account, app *appfile.
 		return nil, err
 	}
 	stream := "sluice-verify/" + strings.ToLower(p.NewEngine(a, c, nil).NewID())
-	for _, g := range verify.LogGroups(app.Task.Input.ContainerDefinitions, a.Region()) {
+	for _, g := range definition.LogGroups(app.Task.Input.ContainerDefinitions, a.Region()) {
 		found := verify.Finding{Status: verify.OK, Subject: "write to log group " + g.Name, Detail: "stream " + stream}
 		if err := w.Put(ctx, g.Name, g.Region, stream, "sluice verify", c.Now()); err != nil {
 			found = verify.Finding{Status: verify.Error, Subject: found.Subject, Detail: sluice.Inner(err).Error(),

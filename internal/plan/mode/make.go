@@ -163,7 +163,7 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
 		AutoRollback: app.AutoRollback, Gates: app.Gates, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
 		OnUnhealthyRoute: app.OnUnhealthyRoute, Callers: live.Callers, Scope: live.Scope, Names: live.Names,
-		Failing: live.Failing,
+		Failing:  live.Failing,
 		Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Bake: app.Bake, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Hidden: app.Secrets,
 		Primary:       newGroup(app.Primary),

@@ -120,6 +120,7 @@ func newTaskPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, erro
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
+	warnProblems(p, app, live)
 	return p, nil
 }
 

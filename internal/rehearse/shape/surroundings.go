@@ -99,7 +99,7 @@ func (s *Surroundings) AddTask(in *awsecs.RegisterTaskDefinitionInput, account, 
 	for _, role := range verify.TaskRoles(in) {
 		s.addRole(role, account)
 	}
-	for _, g := range verify.LogGroups(in.ContainerDefinitions, region) {
+	for _, g := range definition.LogGroups(in.ContainerDefinitions, region) {
 		if g.Region == region {
 			s.LogGroups = appendNew(s.LogGroups, g.Name)
 		}
