@@ -119,25 +119,52 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 		Include: []ecstypes.TaskDefinitionField{ecstypes.TaskDefinitionFieldTags}})
 	if err != nil {
 		next := sluice.NextStep(err)
+		inner := sluice.Inner(err)
 		if IsRefused(err) {
 			next = "use family:revision or the ARN of a registered task definition"
 			if family, _, isRevision := strings.Cut(sluice.RevisionOf(name), ":"); isRevision {
-				next = "name a registered one: aws ecs list-task-definitions --family-prefix " + family
+				inner, next = explainUnregistered(ctx, api, family, inner)
 			}
 		}
-		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err),
-			Err: explainUnregistered(sluice.Inner(err)), Next: next}
+		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: inner, Next: next}
 	}
 	return &Tagged{out.TaskDefinition, out.Tags}, nil
 }
 
-// explainUnregistered adds to AWS's error what it means: AWS says only that it is unable to describe a task definition
-// which it does not have.
-func explainUnregistered(err error) error {
-	if strings.Contains(err.Error(), "Unable to describe task definition") {
-		return fmt.Errorf("no such task definition is registered: %w", err)
+// unregisteredError says which revisions a family has, in place of AWS's words: AWS says only that it is unable to describe
+// a task definition which it does not have.
+type unregisteredError struct {
+	text  string
+	cause error
+}
+
+func (e unregisteredError) Error() string { return e.text }
+func (e unregisteredError) Unwrap() error { return e.cause }
+
+// namedRevisions is how many revisions an error names.
+const namedRevisions = 5
+
+// explainUnregistered returns the error of a revision that its family does not have, and what to name instead.
+func explainUnregistered(ctx context.Context, api *awsecs.Client, family string, err error) (explained error, next string) {
+	next = "name a registered one: aws ecs list-task-definitions --family-prefix " + family
+	if !strings.Contains(err.Error(), "Unable to describe task definition") {
+		return err, next
 	}
-	return err
+	text := "no such task definition is registered"
+	arns, listErr := listNewest(ctx, api, family, namedRevisions)
+	var names []string
+	for _, arn := range arns {
+		names = append(names, sluice.RevisionOf(arn))
+	}
+	switch {
+	case listErr != nil:
+	case len(names) == 0:
+		text += ", and no revision of family " + family
+	default:
+		text += "; the newest of family " + family + ": " + strings.Join(names, ", ")
+		next = "name one of these revisions, such as " + names[0]
+	}
+	return unregisteredError{text, err}, next
 }
 
 // ReadActive reads a registered task definition, a family:revision or a family for its newest, as the request that

@@ -73,7 +73,7 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 	if err != nil || back.Nothing != "" {
 		return back, err
 	}
-	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
+	back.Definition, err = readReturn(ctx, a, *live, hand, back.To)
 	return back, err
 }
 

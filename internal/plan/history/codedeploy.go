@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -73,10 +72,8 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 		back.To = before // the running deployment only replaces the tasks of that version
 	}
 	if back.To == "" {
-		return back, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
-			Err: errors.New("CodeDeploy has no other successful deployment of the service"),
-			Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision",
-				cluster, name)}
+		return back, errNoFormer(cluster, name, current, "CodeDeploy has no other successful deployment of the service",
+			!slices.ContainsFunc(past, differs))
 	}
 	return back, nil
 }

@@ -75,7 +75,7 @@ func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []PastDeploym
 	}
 	last := newestSuccessful(past, differs)
 	if last.Revision == nil {
-		return Return{}, errNoneSucceeded(cluster, s)
+		return Return{}, errNoneSucceeded(cluster, s, past)
 	}
 	return Return{To: last.RevisionName(), Revision: last.Revision}, nil
 }
@@ -127,7 +127,7 @@ func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeploym
 			return Return{To: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Stop: stop}, nil
 		}
 	}
-	return Return{}, errNoneSucceeded(cluster, s)
+	return Return{}, errNoneSucceeded(cluster, s, past)
 }
 
 // rolledBackByECS returns the last deployment of another version, if ECS rolled it back to the current one.
@@ -220,12 +220,24 @@ func hasLeftovers(s *ecstypes.Service) bool {
 		slices.ContainsFunc(s.TaskSets, func(t ecstypes.TaskSet) bool { return aws.ToString(t.Status) != "PRIMARY" })
 }
 
-func errNoneSucceeded(cluster string, s *ecstypes.Service) error {
-	name := aws.ToString(s.ServiceName)
-	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
-		Err: errors.New("the 90-day history of ECS has no other successful revision of the service"),
-		Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster,
-			name)}
+// errNoneSucceeded is the error of a service whose history has no version to return to.
+func errNoneSucceeded(cluster string, s *ecstypes.Service, past []PastDeployment) error {
+	why := "the 90-day history of ECS has no other successful revision of the service"
+	isFirst := !slices.ContainsFunc(past, func(p PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, past, p) })
+	return errNoFormer(cluster, aws.ToString(s.ServiceName), currentRevision(s), why, isFirst)
+}
+
+// errNoFormer is the error of a service without a version to return to. isFirst: no other version than the current one was
+// ever deployed, as far as AWS knows.
+func errNoFormer(cluster, service, current, why string, isFirst bool) error {
+	next := fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster, service)
+	if isFirst {
+		why = "no version was deployed before " + current + ": " + why
+		next = fmt.Sprintf("correct the files and run sluice deploy DIR; sluice revisions %s/%s lists what --to accepts", cluster,
+			service)
+	}
+	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + service, Kind: sluice.NotFound,
+		Err: errors.New(why), Next: next}
 }
 
 // returnDeadline is the progress deadline of a rollback without an application file.
