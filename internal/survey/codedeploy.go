@@ -73,8 +73,8 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 	if err != nil || back.Nothing != "" {
 		return back, err
 	}
-	back.Definition, err = readReturn(ctx, a, *live, hand, back.To)
-	return back, err
+	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
+	return back, adviseReturn(ctx, a, *live, hand, back.To, err)
 }
 
 // comparedRevisions is how many of the newest revisions of CodeDeploy's history are compared, to find copies.

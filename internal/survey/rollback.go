@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -51,24 +49,22 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	if err != nil || back.Nothing != "" {
 		return live, back, err
 	}
-	back.Definition, err = readReturn(ctx, a, live, hand, back.To)
-	return live, back, err
+	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
+	return live, back, adviseReturn(ctx, a, live, hand, back.To, err)
 }
 
-// readReturn reads the revision to which a service returns. If it is not registered, the error has the command with one that
-// is, of the family that the service runs.
-func readReturn(ctx context.Context, a *account.Account, live plan.AWSState, hand ecs.Service, to string) (
-	*ecstypes.TaskDefinition, error) {
-	td, err := ecs.ReadDefinition(ctx, a.ECS(), to)
+// adviseReturn adds to the error of a revision that is not registered the command with one that is, of the family that the
+// service runs.
+func adviseReturn(ctx context.Context, a *account.Account, live plan.AWSState, hand ecs.Service, to string, err error) error {
 	var read *sluice.Error
 	if err == nil || !errors.As(err, &read) || !ecs.IsRefused(err) {
-		return td, err
+		return err
 	}
 	family, _, _ := strings.Cut(live.ServingRevision(), ":")
 	all, listErr := ecs.OlderRevisions(account.WithOptionalReads(ctx), a.ECS(), family, 0, 100)
 	i := slices.IndexFunc(all, func(r ecs.Revision) bool { return r.Name != live.ServingRevision() })
 	if listErr != nil || family == "" || len(all) == 0 {
-		return td, err
+		return err
 	}
 	service := sluice.ARNName(hand.Cluster) + "/" + hand.Name
 	explained := *read
@@ -80,7 +76,7 @@ func readReturn(ctx context.Context, a *account.Account, live plan.AWSState, han
 		explained.Next = fmt.Sprintf("name a registered one: sluice rollback --cluster %s --service %s --to %s",
 			sluice.ARNName(hand.Cluster), hand.Name, all[i].Name)
 	}
-	return td, &explained
+	return &explained
 }
 
 // readPast reads the history that ECS keeps of a service, newest first.

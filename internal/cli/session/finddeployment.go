@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -45,6 +46,7 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
 			Region: app.Region})
 	}
+	noFile := err
 	open, err := s.OpenOf(ctx, j, journal.Filter{})
 	if err != nil {
 		return journal.Deployment{}, err
@@ -52,8 +54,16 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, ambiguousError(verb,
-		"the current directory has no application file, and "+underwayText(len(open)), open)
+	why := "the current directory has no application file, and " + underwayText(len(open))
+	if below := applicationsBelow(noFile); len(open) == 0 && len(below) > 0 {
+		next := sluice.NextStep(noFile)
+		if len(below) > 1 {
+			next = "name one of them: sluice " + verb + " DIR" // which one is meant decides what is changed
+		}
+		return journal.Deployment{}, &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound,
+			Err: fmt.Errorf("%s; folders with one: %s", why, definition.ListNames(below)), Next: next}
+	}
+	return journal.Deployment{}, ambiguousError(verb, why, open)
 }
 
 // DeploymentByID returns the deployment with an ID, or the only one whose ID begins so.

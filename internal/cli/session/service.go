@@ -148,10 +148,10 @@ func (s *Session) adviseMissing(path string, err error) error {
 		advised.Next = "give a variable of the files with --set: --set " + shellWord(withoutSecrets([]string{path})[0])
 	case near != "":
 		advised.Next = "name the folder " + near
-	case len(beside) > 0:
-		advised.Next = "name one of the applications beside it: " + definition.ListNames(beside)
 	case len(names) > 0 && s.commandTakesService():
 		advised.Next = "name the service as CLUSTER/SERVICE: " + strings.Join(names, ", ")
+	case len(beside) > 0:
+		advised.Next = "name one of the applications beside it: " + definition.ListNames(beside)
 	case serviceName.MatchString(path):
 		advised.Next = "name the application's folder, or write its files: sluice init --cluster " + cluster + " --service " + name
 	case serviceName.MatchString("x/"+path) && s.commandTakesService():
@@ -165,9 +165,6 @@ func (s *Session) adviseMissing(path string, err error) error {
 // applicationsBeside returns the folders with a sluice.yaml beside a path with a folder that does not exist.
 func (s *Session) applicationsBeside(path string) (all []string) {
 	parent := filepath.Dir(path)
-	if parent == "." {
-		return nil
-	}
 	for _, name := range s.namesIn(parent, fs.DirEntry.IsDir) {
 		if folder := filepath.Join(parent, name); s.Exists(filepath.Join(folder, "sluice.yaml")) {
 			all = append(all, filepath.ToSlash(folder))

@@ -29,8 +29,10 @@ type Session struct {
 	time     clock.Clock // see OpenClock
 	scaled   bool
 	accounts *openedAccounts
-	known    *secret.Known // values of lookups that no output shows
-	reports  *reports
+	// notedRegions are the places of Regions for which a flag gives another one, as was noted.
+	notedRegions []string
+	known        *secret.Known // values of lookups that no output shows
+	reports      *reports
 	// place is the only argument of the command line, or the file of the flag -c, which placeFlag then is. Empty: there is
 	// none, or there are several.
 	place, placeFlag string
