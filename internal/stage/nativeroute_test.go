@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -53,4 +54,25 @@ func deleteBalancer(b *stagetest.Bench) {
 	all := stagetest.Got(b.ELB.DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{}))(b)
 	stagetest.Got(b.ELB.DeleteLoadBalancer(ctx, &awselb.DeleteLoadBalancerInput{
 		LoadBalancerArn: all.LoadBalancers[0].LoadBalancerArn}))(b)
+}
+
+// A service that leaves a strategy of ECS's own is told where its tasks start: in the group of the pair that serves.
+func TestLeavingAStrategyNamesTheGroupThatServes(t *testing.T) {
+	configuration := stagetest.Strategies["CANARY"]
+	stagetest.RunNative(t, configuration, func(b *stagetest.Bench) {
+		for _, c := range []struct{ image, group string }{{"sim/web:v2", "web-primary"}, {"sim/web:v3", "web-canary"}} {
+			p := stagetest.Got(b.Plan(b.NativeFiles(c.image, "strategy: ROLLING"), mode.Options{}))(b)
+			want := "leaves strategy CANARY: the tasks start in target group " + c.group + ", which gets the production requests"
+			if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, want) {
+				b.Errorf("warnings: %s; want %s", all, want)
+			}
+			b.Deploy(b.NativeFiles("sim/web:v2", configuration))
+		}
+		if end := b.Deploy(b.NativeFiles("sim/web:v3", "strategy: ROLLING")); end.Outcome != sluice.Succeeded {
+			b.Errorf("%s: %s", end.Outcome, end.Cause)
+		}
+		if got := b.CallersGet(); !strings.HasPrefix(got, "v3 ") {
+			b.Errorf("callers get %s", got)
+		}
+	})
 }

@@ -88,8 +88,8 @@ func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	warnLeavesStrategy(p, app, live)
 }
 
-// warnLeavesStrategy warns that a rolling update moves no requests. ECS's own strategies leave the rule at
-// the one or the other target group, in turns.
+// warnLeavesStrategy warns that a rolling update moves no requests. ECS's own strategies leave the rule at the one or the
+// other target group, in turns. Of a pair of groups, the tasks of a rolling update start in the one that serves.
 func warnLeavesStrategy(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if live.Service == nil || live.Service.DeploymentConfiguration == nil || p.Strategy != "" ||
 		app.Service.Input.DeploymentConfiguration == nil {
@@ -100,11 +100,31 @@ func warnLeavesStrategy(p *plan.Plan, app *appfile.Application, live plan.AWSSta
 		return
 	}
 	for _, b := range app.Service.Input.LoadBalancers {
+		if group := servingGroup(b, live); group != "" {
+			addWarning(p, "the service leaves strategy %s: the tasks start in target group %s, which gets the production "+
+				"requests now, and ECS does not change the listener rules from then on", was, sluice.TargetGroupName(group))
+			continue
+		}
 		addWarning(p, "the service leaves strategy %s: the tasks start in target group %s, and ECS does not change the "+
 			"listener rules. If production requests go to the other target group now, they get no response: first deploy "+
 			"once more with %s, which moves them, or change the rule", was, sluice.TargetGroupName(aws.ToString(b.TargetGroupArn)),
 			was)
 	}
+}
+
+// servingGroup returns the target group in which a rolling update starts its tasks if production requests go there now;
+// empty: they do not, or that is not known.
+func servingGroup(b ecstypes.LoadBalancer, live plan.AWSState) string {
+	groups := []string{aws.ToString(b.TargetGroupArn)}
+	if c := b.AdvancedConfiguration; c != nil {
+		groups = append(groups, aws.ToString(c.AlternateTargetGroupArn))
+	}
+	for _, group := range groups {
+		if live.Callers.HasWeight(group) {
+			return group
+		}
+	}
+	return ""
 }
 
 // isRolling reports whether ECS is rolling the service to a revision.
