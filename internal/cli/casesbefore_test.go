@@ -114,7 +114,8 @@ func TestPlanLooksUpSecurityGroups(t *testing.T) {
 			{"servicedef.json", `"subnets": [`, `"securityGroups": ["` + group + `"], "subnets": [`}}
 	}
 	playCase(t, "unknown-subnet", edits("sg-0fffffffffffffff0"), func(b *caseBench) {
-		b.expect("plan", 0, "Warnings", "security group sg-0fffffffffffffff0: it does not exist in us-east-1, and AWS refuses it",
+		b.expect("plan", 0, "Warnings", "security group sg-0fffffffffffffff0: it does not exist in us-east-1: "+
+			"AWS refuses the deployment, or no task starts",
 			"Next: correct its ID in the network configuration")
 	})
 	playCase(t, "unknown-subnet", edits("sg-0123456789abcdef0"), func(b *caseBench) {

@@ -99,7 +99,8 @@ func (c *checker) judgeMembers(what string, ids []string, networks map[string]st
 		}
 		switch {
 		case in == "" && what == securityGroup && c.isDeployment: // the plan of a group that another tool creates first
-			c.warn(subject, "it does not exist in "+c.aws.Region+", and AWS refuses it", "correct its ID in the network configuration")
+			c.warn(subject, "it does not exist in "+c.aws.Region+": AWS refuses the deployment, or no task starts",
+				"correct its ID in the network configuration")
 		case in == "":
 			c.fail(subject, "it does not exist in "+c.aws.Region, "correct its ID in the network configuration")
 		case in != vpc:
