@@ -31,6 +31,9 @@ type Problem struct {
 	Why   string // "rule 10 of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
 	// CanServe are the names of the service's groups that can serve the version: where the rule should send requests.
 	CanServe []string
+	// Beside are the shares of groups of others that the forward action had before, or has now: "other 20". Its restored
+	// form has them too. Empty: there are none.
+	Beside string
 	// Empty is the ARN of a group of the service that gets requests and cannot serve; empty: that is not the problem.
 	Empty string
 	// FailsOpen: callers reach the targets of the group, and each of them fails its health checks.
@@ -53,12 +56,20 @@ func (p Problem) Next() string {
 	case p.Former != "":
 		return "see it, then restore " + p.Former
 	case len(p.CanServe) > 0:
-		return "see the rule, then restore its forward action, to " + strings.Join(p.CanServe, " or ") + ": " +
-			DescribeRuleCommand(p.Route.ARN)
+		return "see the rule, then restore its forward action, to " + p.forwardsTo() + ": " + DescribeRuleCommand(p.Route.ARN)
 	case p.Empty != "":
 		return "see why no target of the group can serve: aws elbv2 describe-target-health --target-group-arn " + p.Empty
 	}
 	return "see the rule, then restore its forward action: " + DescribeRuleCommand(p.Route.ARN)
+}
+
+// forwardsTo describes where the restored rule sends requests.
+func (p Problem) forwardsTo() string {
+	to := strings.Join(p.CanServe, " or ")
+	if p.Beside != "" {
+		to += " beside " + p.Beside
+	}
+	return to
 }
 
 // Problems returns why callers do not get the version that should serve. serving are the ARNs of the groups with its
@@ -68,7 +79,7 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	for _, r := range t.Routes {
 		if why, isOpen := t.problemOf(r, before, serving); why != "" {
 			p := Problem{Route: r, Why: why, CanServe: t.canServe(serving), Empty: t.emptyGroup(r), Former: before.former(r),
-				FailsOpen: isOpen}
+				Beside: t.beside(r, before), FailsOpen: isOpen}
 			if g, ok := t.group(p.Empty); ok && isOpen {
 				if changes := before.CheckChanges(g.ARN, g.Check); changes != "" {
 					p.Why += "; " + changes
@@ -79,6 +90,21 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 		}
 	}
 	return all
+}
+
+// beside describes the shares of groups of other services in a rule, as an earlier read shows it if that has the rule.
+func (t Traffic) beside(r Route, before Traffic) string {
+	if was, ok := before.route(r.ARN); ok {
+		r = was
+	}
+	_, all := t.weight(r)
+	var others []sluice.Share
+	for _, s := range r.Forward {
+		if _, own := t.group(s.Group); !own && s.Weight > 0 && s.Weight < all && !t.isDead(s.Group) {
+			others = append(others, s)
+		}
+	}
+	return DescribeShares(others)
 }
 
 // canServe returns the names of the groups of the service with targets that are healthy, or that no rule reaches, of

@@ -411,3 +411,21 @@ func TestRerouted(t *testing.T) {
 		})
 	}
 }
+
+// A forward action that is to be restored keeps the share of another service.
+func TestNextKeepsTheShareOfAnotherService(t *testing.T) {
+	shared := traffic(2, 0, Scope{}, rule("1", to(blue, 80), to(others, 20)))
+	for want, c := range map[string]struct{ now, before Traffic }{
+		"restore its forward action, to blue beside others 20: ": {
+			traffic(2, 0, Scope{}, rule("1", to(blue, 30), to(others, 70))), shared},
+		"restore its forward action, to blue beside others 20:": {
+			traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100))), shared},
+		"restore its forward action, to blue: ": {
+			traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100))), traffic(2, 0, Scope{}, rule("1", to(blue, 100)))},
+	} {
+		all := c.now.Problems(c.before)
+		if len(all) != 1 || !strings.Contains(all[0].Next(), want) {
+			t.Errorf("%+v; want %q", all, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/view"
@@ -60,8 +61,8 @@ func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
 	return c, nil
 }
 
-// otherGroupsError returns the error of the first rule that forwards to both groups of the service, and also to others; nil if
-// there is none.
+// otherGroupsError returns the error of the first rule that forwards to the primary or to both groups of the service, and
+// also to others; nil if there is none.
 func otherGroupsError(rules []Rule, p TargetGroups) error {
 	for _, r := range rules {
 		if next := p.withoutOthers(r); next != "" {
@@ -78,16 +79,40 @@ func (p TargetGroups) describeOthers(r Rule) error {
 		"also go to %s", sluice.Plural(len(r.Forward), "target group"), view.DescribeShares(others))
 }
 
-// withoutOthers returns the command that removes the groups from a rule that are not of the service. The weights of the
-// others stay. It is empty if there is none to remove, if no group with weight would be left, or if the rule lacks one of the
-// two: the files may name the wrong group.
+// withoutOthers returns the command that removes the groups from a rule that are not of the service, and says which
+// requests they lose. The weights of the service's groups stay, and a canary that the rule lacks is added without weight. It
+// is empty if there is none to remove, if no group with weight would be left, or if the rule lacks the primary: the files
+// may name the wrong group.
 func (p TargetGroups) withoutOthers(r Rule) string {
 	ours, others := p.split(r)
 	serves := slices.ContainsFunc(ours, func(s sluice.Share) bool { return s.Weight > 0 })
-	if len(ours) != 2 || len(others) == 0 || !serves {
+	hasPrimary := slices.ContainsFunc(ours, func(s sluice.Share) bool { return s.Group == p.Primary })
+	if !hasPrimary || len(others) == 0 || !serves {
 		return ""
 	}
-	return "remove the other groups from the rule: " + RepairCommand(r, forwardTo(r.Actions, ours))
+	if len(ours) == 1 && p.Canary != "" {
+		ours = append(ours, sluice.Share{Group: p.Canary})
+	}
+	command := RepairCommand(r, forwardTo(r.Actions, ours))
+	if lost := describeParts(r, others); lost != "" {
+		return "name another rule under listenerRules. Or take from " + lost + " of its requests: " + command
+	}
+	return "remove the other groups from the rule: " + command
+}
+
+// describeParts describes the part of a rule's requests that some of its groups get: "other 20 %"; empty: they get none.
+func describeParts(r Rule, some []sluice.Share) string {
+	all := 0
+	for _, s := range r.Forward {
+		all += s.Weight
+	}
+	var texts []string
+	for _, s := range some {
+		if s.Weight > 0 {
+			texts = append(texts, fmt.Sprintf("%s %.3g %%", sluice.TargetGroupName(s.Group), float64(s.Weight)*100/float64(all)))
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // split returns the shares of the two groups of the service, and those of others.
@@ -133,10 +158,24 @@ func listenerOf(rules []Rule) string {
 	return rules[0].Listener
 }
 
+// listenerError returns the error if the files name a listener instead of a rule; nil: they name none of these.
+func listenerError(rules []Rule, arn string) error {
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.IsDefault() && r.Listener == arn })
+	if i < 0 {
+		return nil
+	}
+	return &sluice.Error{Op: "find the listener rule named under listenerRules", Resource: arn, Kind: sluice.Conflict,
+		Err:  errors.New("this is a listener, not a rule: its default action is its default rule, which has an ARN of its own"),
+		Next: "name the default rule of the listener under listenerRules: " + rules[i].ARN}
+}
+
 func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 	var c RuleChoice
 	for _, arn := range p.RuleARNs {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ARN == arn })
+		if err := listenerError(rules, arn); i < 0 && err != nil {
+			return c, err
+		}
 		if i < 0 {
 			return c, &sluice.Error{
 				Op: "find the listener rule named under listenerRules", Resource: arn, Kind: sluice.NotFound,
