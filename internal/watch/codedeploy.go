@@ -78,7 +78,9 @@ func (f *waiter) runCodeDeploy(ctx, reading context.Context) (Update, error) {
 		case reading.Err() != nil:
 			return c.timeOut(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
-			return c.confirmTraffic(reading, seen), nil
+			seen = c.confirmTraffic(reading, seen)
+			c.reportChange(seen)
+			return seen, nil
 		case err != nil && (isPermanent(err) || isExhausted(ctx, err) || !c.hasAnswer && account.Unsent(err)):
 			return seen, err
 		case err != nil:
@@ -188,7 +190,7 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 	}
 	c.lastVerdict = v
 	s := c.newUpdate(v)
-	c.reportChange(s)
+	c.reportPoll(s)
 	return s, nil
 }
 

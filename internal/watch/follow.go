@@ -57,7 +57,9 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 			return f.timeOut(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
 			seen.Verdict = f.withRegisterCommand(reading, seen.Verdict)
-			return f.confirmTraffic(reading, seen, listeners{}, f.judge.Limit()), nil
+			seen = f.confirmTraffic(reading, seen, listeners{}, f.judge.Limit())
+			f.reportChange(seen)
+			return seen, nil
 		case errors.Is(err, errCodeDeploy):
 			return f.runCodeDeploy(ctx, reading)
 		case err == nil:
@@ -124,7 +126,7 @@ func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error)
 	}
 	f.lastVerdict = v
 	seen := f.newUpdate(v)
-	f.reportChange(seen)
+	f.reportPoll(seen)
 	return seen, nil
 }
 
@@ -167,7 +169,14 @@ func (f *waiter) timeOut(err error) Update {
 	return seen
 }
 
-// reportChange reports a poll that changed something.
+// reportPoll reports a poll that changed something. An end is reported once it is known what callers get.
+func (f *waiter) reportPoll(s Update) {
+	if s.Verdict.State != verdict.Ended {
+		f.reportChange(s)
+	}
+}
+
+// reportChange reports an update that changed something.
 func (f *waiter) reportChange(s Update) {
 	var b strings.Builder
 	v := s.Verdict

@@ -45,6 +45,23 @@ func (b *bench) forward(own, other int32) {
 				{TargetGroupArn: aws.String(b.other), Weight: aws.Int32(other)}}}}}}))(b)
 }
 
+// waitEnds is wait that also returns the ends that were told.
+func (b *bench) waitEnds(name string, w verdict.Wanted) (v verdict.Verdict, ends []sluice.DeploymentEnded) {
+	b.Helper()
+	var changes watch.Changes
+	seen, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: name, Wanted: w},
+		func(s watch.Update) {
+			b.seen = append(b.seen, s.Verdict.Detail)
+			for _, e := range changes.Events(s) {
+				if ended, ok := e.(sluice.DeploymentEnded); ok {
+					ends = append(ends, ended)
+				}
+			}
+		})
+	must(b, err)
+	return seen.Verdict, ends
+}
+
 // A wait succeeds only if callers get the revision: it reads the rules once AWS reports the end.
 func TestSuccessIsAboutCallers(t *testing.T) {
 	for _, c := range []struct {
@@ -77,9 +94,12 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 					b.until("only new tasks run", func() bool { return b.isAlone(2) })
 					c.act(b)
 				})
-				v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+				v, ends := b.waitEnds("web", verdict.Wanted{Timeout: time.Hour})
 				if v.Outcome != c.outcome || v.Callers != c.callers || !strings.Contains(v.Detail, c.detail) {
 					t.Errorf("%s, callers %q: %s\n%s", v.Outcome, v.Callers, v.Detail, b.story())
+				}
+				if len(ends) != 1 || ends[0].Outcome != c.outcome {
+					t.Errorf("the ends that were told: %+v", ends)
 				}
 				if v.Outcome == sluice.Failed && !strings.Contains(v.Next, "aws elbv2 ") {
 					t.Errorf("next: %s", v.Next)
@@ -146,10 +166,13 @@ func TestServiceWithoutRequests(t *testing.T) {
 				b.until("only new tasks run", func() bool { return b.isAlone(2) && len(b.service("web").Deployments) == 1 })
 				b.forwardServed(0, 100)
 			}
-			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+			v, ends := b.waitEnds("web", verdict.Wanted{Timeout: time.Hour})
 			if v.Outcome != sluice.Succeeded || v.Callers != verdict.CallersNone ||
 				!strings.Contains(v.Detail, "the service receives no requests") {
 				t.Errorf("late %t: %s, callers %q: %s", late, v.Outcome, v.Callers, v.Detail)
+			}
+			if len(ends) != 1 || !strings.Contains(ends[0].Cause, "the service receives no requests") {
+				t.Errorf("late %t: the ends that were told: %+v", late, ends)
 			}
 		})
 	}
