@@ -31,6 +31,7 @@ var rewordings = compileRewordings([][2]string{
 	{`use --quick-sync, or remove the pipeline`, `choose quick sync, or remove the pipeline`},
 	{`use --quick-sync and`, `choose quick sync and`},
 	{`use --tasks 1 or more, or --quick-sync`, `set a desired count of 1 or more, or choose quick sync`},
+	{`^raise the desired count: sluice scale --tasks (\S+)`, `raise the desired count to $1`},
 	{` at once: sluice deploy --quick-sync`, ` by quick sync`},
 	{`^remove --pipeline`, `choose quick sync`},
 	{` \(to run the pipeline, use --pipeline\)`, ``},

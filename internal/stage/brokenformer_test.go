@@ -108,7 +108,7 @@ func TestPipelineOverAVersionThatCrashes(t *testing.T) {
 			!strings.Contains(end.Cause, "exit code 4") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
-		if want := "replace the running version at once: sluice deploy --quick-sync"; end.Next != want {
+		if want := "deploy the new version at once: sluice deploy --quick-sync"; end.Next != want {
 			b.Errorf("next: %s, want %s", end.Next, want)
 		}
 		p = stagetest.Got(b.Plan(files("sim/web:v2"), mode.Options{QuickSync: true}))(b)

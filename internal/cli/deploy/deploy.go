@@ -219,7 +219,7 @@ func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre 
 		return err
 	}
 	want := sluice.Succeeded
-	if pre.idles {
+	if pre.plan.AsksNoTasks {
 		want = sluice.Gone
 	}
 	return p.runHere(ctx, e, r, id, how, want)

@@ -88,7 +88,6 @@ type planFlags struct {
 	refreshes   bool                // all tasks are replaced
 	operates    bool                // the version stays, or returns: steps before and after a deployment do not run
 	compares    bool                // nothing is deployed, only compared
-	idles       bool                // a desired count of 0 is asked for: that no task shows whether the revision works is no failure
 }
 
 func registerPlanFlags(c *cobra.Command, o *planFlags) {

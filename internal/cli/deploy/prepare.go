@@ -29,7 +29,6 @@ type preparedPlan struct {
 	state        plan.AWSState
 	options      mode.Options
 	plan         *plan.Plan
-	idles        bool            // see planFlags
 	returnPlan   *history.Return // of a rollback by ECS's history; replaces the files
 	returnEvents []string        // of --rollback-events
 	filter       journal.Filter
@@ -124,7 +123,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}
 	defer p.ShowCalls()()
-	out := &preparedPlan{app: app, options: o.Options, idles: o.idles, findLost: p.findLostClaim}
+	out := &preparedPlan{app: app, options: o.Options, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccountOf(ctx, app); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
 	}
@@ -177,7 +176,7 @@ func (o *planFlags) setCreateCount(app *appfile.Application) error {
 			Next: "name an application with a service"}
 	}
 	if o.Tasks == nil && app.Service.Input.SchedulingStrategy != "DAEMON" {
-		o.Tasks, o.idles = new(int), true
+		o.Tasks = new(int)
 	}
 	return nil
 }

@@ -396,6 +396,7 @@ func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal,
 		r.program.PrintResult("nothing to roll back: " + of.Cluster + "/" + of.Service + ": " + nothing)
 		return nil
 	}
+	r.warnFormer(ctx, pre.account, pre.clock, of, pre.plan.To, false)
 	if r.options.dry {
 		return r.program.showPlan(ctx, pre.plan, nil, sluice.ExitDone)
 	}

@@ -110,10 +110,9 @@ func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, op
 	return r.rollBackTarget(ctx, t)
 }
 
-// hasFormerFailed reports whether a deployment of the journal, which ECS or CodeDeploy continued, replaced a version whose
-// own deployment failed.
+// hasFormerFailed reports whether a deployment of the journal replaced a version whose own deployment failed.
 func (r *rollbackRun) hasFormerFailed(ctx context.Context, t *session.Opened) (bool, error) {
-	if t.Deployment.State != journal.Ended || !t.Plan.Mode().OthersDeploy() || t.Plan.From == t.Plan.To {
+	if t.Deployment.State != journal.Ended || !t.Plan.Mode().HasService() || t.Plan.From == t.Plan.To {
 		return false, nil
 	}
 	all, err := r.listRecorded(ctx, t)
@@ -161,10 +160,11 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	case gone && !r.hasNoFiles():
 		return r.redeployFormer(ctx, t)
 	}
-	switch failed, err := r.hasFormerFailed(ctx, t); {
+	failed, err := r.hasFormerFailed(ctx, t)
+	switch {
 	case err != nil:
 		return err
-	case failed: // the version may never have served, and AWS knows which one did
+	case failed && t.Plan.Mode().OthersDeploy(): // the version may never have served, and AWS knows which one did
 		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, "")
 	}
 	if err := refuseEndedRollback(ctx, t); err != nil {
@@ -172,6 +172,9 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	}
 	if err := r.noteRecorded(ctx, t); err != nil {
 		return err
+	}
+	if t.Plan.From != "" && t.Plan.From != t.Plan.To {
+		r.warnFormer(ctx, t.Account, t.Clock, serviceOf(t.Deployment), t.Plan.From, failed)
 	}
 	if r.options.dry {
 		return r.program.showPlan(ctx, rollbackPlan(t, r.replaced.name), nil, sluice.ExitDone)

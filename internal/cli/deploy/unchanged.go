@@ -20,7 +20,7 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
 		return p.reportNoChanges(pre, runEnd{result: show.NoChanges(pre.plan)})
-	case now.Does == plan.DoesNotRun && pre.idles:
+	case now.Does == plan.DoesNotRun && pre.plan.AsksNoTasks:
 		return p.reportNoChanges(pre, runEnd{result: fmt.Sprintf("No changes: %s has 0 tasks, as requested",
 			pre.serviceName())})
 	case now.Does == plan.DoesNotRun:

@@ -37,7 +37,6 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 		if err := check(); err != nil {
 			return err
 		}
-		v.plan.idles = v.plan.Tasks != nil && *v.plan.Tasks == 0
 		how := deployOptions{plan: v.plan, run: engine.Options{NoWait: v.noWait}, conflicts: v.conflicts}
 		if v.dry {
 			how.plan.Adopt = how.conflicts.adopt

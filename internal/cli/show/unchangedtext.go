@@ -20,6 +20,8 @@ func unchangedText(p *plan.Plan) string {
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
 		return ""
+	case now.Does == plan.DoesNotRun && p.AsksNoTasks:
+		return fmt.Sprintf("%s/%s has 0 tasks, as requested\n", p.Cluster, p.Service)
 	case now.Does == plan.DoesNotRun:
 		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s\n", sluice.ExitUndecided,
 			now.Detail)

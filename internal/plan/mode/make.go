@@ -49,6 +49,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseUndeployable(app, live, o); err != nil {
 		return nil, err
 	}
+	asked := withDesiredCount(app, o.Tasks).Service.Input.DesiredCount
 	app = withKeptTags(withTagRecords(app, live), live)
 	app = withScaledCount(withLeftOut(app, live), live, o.Tasks)
 	app = withTargetGroup(withDesiredCount(app, o.Tasks), live)
@@ -122,6 +123,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseRulesBeside(p, app, live); err != nil {
 		return nil, err
 	}
+	p.AsksNoTasks = asked != nil && *asked == 0
 	p.Serving = live.FindServing()
 	p.Idle = wantsNoTasks(app, live) && !o.Only
 	collectWarnings(p, app, live)

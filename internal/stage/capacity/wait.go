@@ -253,7 +253,7 @@ func ofFormer(s *step.Step, w *step.MemberWatch, err *sluice.Error) error {
 }
 
 // replaceAtOnce is what to do if a pipeline waits for the version that it replaces, and that version does not work.
-const replaceAtOnce = "replace the running version at once: sluice deploy --quick-sync"
+const replaceAtOnce = "deploy the new version at once: sluice deploy --quick-sync"
 
 // explainCheck adds the health check that the targets of a member fail. If it cannot be read, it adds nothing.
 func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
