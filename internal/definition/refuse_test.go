@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const container = "containerDefinitions: [{name: web, image: 'web:v1'}]\n"
@@ -312,7 +313,7 @@ func TestProblemsShowKeysOfEnvironments(t *testing.T) {
 	}
 }
 
-// A long line is cut around its problem.
+// A long line is cut around its problem, and marked where it is cut.
 func TestLongLinesAreCut(t *testing.T) {
 	file := `{"family": "` + strings.Repeat("x", 3000) + `", "memroy": "1", "y": "` + strings.Repeat("z", 3000) + `"}`
 	_, err := DecodeTask("f", []byte(file))
@@ -324,7 +325,9 @@ func TestLongLinesAreCut(t *testing.T) {
 			break
 		}
 	}
-	if at := strings.Index(caret, "^"); len(shown) > 200 || !strings.HasPrefix(shown[at:], `"memroy"`) {
+	at := utf8.RuneCountInString(caret) - 1
+	if len(shown) > 200 || !strings.HasPrefix(string([]rune(shown)[at:]), `"memroy"`) ||
+		!strings.Contains(shown, "| …") || !strings.HasSuffix(shown, "…") {
 		t.Fatalf("%s\n%s", shown, caret)
 	}
 }

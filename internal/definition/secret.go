@@ -134,7 +134,14 @@ func (s *Source) shownLine(line, column int, text []rune) (string, int) {
 		return string(out), column
 	}
 	from := min(max(column-maxShownLine/2, 0), len(out)-maxShownLine)
-	return string(out[from : from+maxShownLine]), column - from
+	shown := out[from : from+maxShownLine]
+	if from > 0 {
+		shown[0] = '…'
+	}
+	if from+maxShownLine < len(out) {
+		shown[maxShownLine-1] = '…'
+	}
+	return string(shown), column - from
 }
 
 // maskLine masks the part of a line that the span covers. Blanks and line ends remain.

@@ -14,7 +14,7 @@ const narrowest = 40
 // that it does not look like a line of its own. What follows a break in a comment of a shell begins with
 // # too. Lines of JSON pass unchanged, because programs read them, and export lines, because people paste
 // them into a shell. The last line of a write passes unchanged too if no line feed ends it, as of a
-// question.
+// question. The excerpt of a file with its problem is cut around the problem instead.
 type WrapWriter struct {
 	to    io.Writer
 	width func() int // of the terminal in columns; 0: unknown, and nothing is wrapped
@@ -33,6 +33,12 @@ func (w *WrapWriter) Write(p []byte) (int, error) {
 	}
 	lines := strings.SplitAfter(string(p), "\n")
 	for i, line := range lines {
+		if i+1 < len(lines) {
+			if cut, caret, ok := cutExcerpt(strings.TrimSuffix(line, "\n"), strings.TrimSuffix(lines[i+1], "\n"), width); ok {
+				lines[i], lines[i+1] = cut+"\n", caret+"\n"
+				continue
+			}
+		}
 		if text, ended := strings.CutSuffix(line, "\n"); ended {
 			lines[i] = wrapLine(text, width) + "\n"
 		}

@@ -35,6 +35,11 @@ func TestLinesWrapAtTheWidthOfTheTerminal(t *testing.T) {
 			"see\n  arn:aws:ecs:us-east-1:123456789012:service/prod/web\n  for more\n"},
 		{"json", `{"a": "one two three four five six seven eight nine"}` + "\n",
 			`{"a": "one two three four five six seven eight nine"}` + "\n"},
+		{"excerpt", "  10 |   - targetGroupArm: arn:aws:elasticloadbalancing:us-east-1\n     |     ^\n",
+			"  10 |   - targetGroupArm: arn:aws:elas…\n     |     ^\n"},
+		{"excerpt of a long line", "   1 | {\"family\": \"web\", \"requiresCompatibilities\": [\"FARGATE\"], \"cpuu\": \"256\"}\n" +
+			"     | " + strings.Repeat(" ", 58) + "^\n",
+			"   1 | …es\": [\"FARGATE\"], \"cpuu\": \"256\"}\n     | " + strings.Repeat(" ", 19) + "^\n"},
 		{"comment", "# load balancer web, port 80: curl http://127.16.240.1:80/\n",
 			"# load balancer web, port 80: curl\n#   http://127.16.240.1:80/\n"},
 		{"bullet in a comment", "# - the files have no health checks: every 30s, 5 must pass\n",
