@@ -28,6 +28,9 @@ func TestNoSuccessOverARevisionThatDoesNotServe(t *testing.T) {
 			!strings.Contains(end.Cause, "web:2 is PRIMARY: another deployment replaced this one") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
+		if !strings.HasPrefix(end.Next, "run sluice wait to wait for the newer deployment") {
+			b.Errorf("the next step is %q, want a wait for the newer deployment", end.Next)
+		}
 	})
 }
 

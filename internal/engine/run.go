@@ -71,10 +71,14 @@ type run struct {
 	checkRetry     func() error // an error stops retries of a call without an answer
 }
 
-// emitResumed reports that a deployment with begun stages continues.
+// emitResumed reports that a deployment with begun stages continues. One that is aborted does not.
 func (r *run) emitResumed(ctx context.Context) error {
 	stages, err := r.Journal.Stages(ctx, r.d.ID)
 	if err != nil || len(stages) == 0 {
+		return err
+	}
+	commands, err := r.readCommands(ctx)
+	if err != nil || plan.CommandInForce(commands) == plan.Abort {
 		return err
 	}
 	return r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentResumed{By: r.Owner})

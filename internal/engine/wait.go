@@ -195,6 +195,12 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 		all = append(all, r.goneAdvice())
 	case sluice.Stopped:
 		all = append(all, "run sluice status to see what is running, or sluice rollback to restore the previous state")
+	case sluice.Superseded:
+		next := adviceAfterEnd(step.Outcome, failed.Next, r.d.ID)
+		if !strings.Contains(next, "sluice ") { // none, or one without a command
+			next = seeWhatReplaced
+		}
+		all = append(all, next)
 	default:
 		all = append(all, adviceAfterEnd(step.Outcome, failed.Next, r.d.ID))
 	}
@@ -217,6 +223,9 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 	}
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
+
+// seeWhatReplaced is the advice about a deployment that another one replaced.
+const seeWhatReplaced = "run sluice wait to wait for the newer deployment, or sluice status to see what is running"
 
 // Advice about a service of which no version works.
 const (

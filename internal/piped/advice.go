@@ -55,6 +55,7 @@ var rewordings = compileRewordings([][2]string{
 		`wait for it to end, or stop it in the console of AWS CodeDeploy; then deploy again`},
 	{`sluice approve, or aws deploy continue-deployment if another tool deploys`, `aws deploy continue-deployment`},
 	{`sluice approve continues the deployment`, `aws deploy continue-deployment continues the deployment`},
+	{`^run sluice wait to wait for the newer deployment.*`, `wait for the newer deployment`},
 	{`^run sluice wait to see how the deployment ends`, `see in the console of AWS how the deployment ends`},
 
 	// what runs
