@@ -21,8 +21,8 @@ const lastLogWidth = 300
 type LastLogs struct {
 	ECS  *awsecs.Client
 	Logs *awslogs.Client
-	// Planned returns the task definition of a revision if the caller knows it, or nil. A container
-	// that has no log configuration there needs no read.
+	// Planned returns the task definition of a revision if the caller knows it, or nil. The log configuration of a
+	// container there needs no read.
 	Planned func(revision string) *definition.Task
 }
 
@@ -40,21 +40,25 @@ func (r LastLogs) Read(ctx context.Context, tasks []diagnosis.Stopped) []diagnos
 }
 
 func (r LastLogs) readLog(ctx context.Context, t diagnosis.Stopped, l *diagnosis.Log) error {
-	if c := r.knownContainer(t); c != nil && c.LogConfiguration == nil {
-		_, err := logPlace(*c, t.ID)
-		return err
-	}
-	td, err := ReadDefinition(ctx, r.ECS, t.Revision)
-	if err != nil {
-		return err
-	}
-	place, err := LogsOf(td, t.Container, t.ID)
+	place, err := r.findPlace(ctx, t)
 	if err != nil {
 		return err
 	}
 	l.Place = place.String()
 	l.Lines, err = LastLines(ctx, r.Logs, place, diagnosis.LogLines, lastLogWidth)
 	return err
+}
+
+// findPlace returns where the log of the container is that explains the stop.
+func (r LastLogs) findPlace(ctx context.Context, t diagnosis.Stopped) (LogPlace, error) {
+	if c := r.knownContainer(t); c != nil {
+		return logPlace(*c, t.ID)
+	}
+	td, err := ReadDefinition(ctx, r.ECS, t.Revision)
+	if err != nil {
+		return LogPlace{}, err
+	}
+	return LogsOf(td, t.Container, t.ID)
 }
 
 // knownContainer returns the container that explains the stop, from what the caller knows.

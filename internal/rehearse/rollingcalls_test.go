@@ -266,18 +266,18 @@ var failingCalls = []struct {
 	noBreaker      bool
 	most           int
 }{
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 36},
-	{"rolling", "sim/web:v2-never-healthy", false, 41},
-	{"rolling", "sim/web:v2-noboot", false, 32},
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 43},
-	{"rolling", "sim/web:v2-never-healthy", true, 49},
-	{"rolling", "sim/web:v2-noboot", true, 38},
-	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 102},
-	{"canary", "sim/web:v2-noboot", false, 93},
-	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 90},
-	{"bluegreen", "sim/web:v2-noboot", false, 75},
-	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 53},
-	{"codedeploy", "sim/web:v2-noboot", false, 52},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 31},
+	{"rolling", "sim/web:v2-never-healthy", false, 37},
+	{"rolling", "sim/web:v2-noboot", false, 30},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 37},
+	{"rolling", "sim/web:v2-never-healthy", true, 45},
+	{"rolling", "sim/web:v2-noboot", true, 34},
+	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 83},
+	{"canary", "sim/web:v2-noboot", false, 72},
+	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 73},
+	{"bluegreen", "sim/web:v2-noboot", false, 57},
+	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 50},
+	{"codedeploy", "sim/web:v2-noboot", false, 50},
 }
 
 // TestCallsOfAFailingDeployment: polls are rare while the circuit breaker counts, and while tasks of the rollback

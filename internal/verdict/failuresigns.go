@@ -6,22 +6,21 @@ import "github.com/sluice-ecs/sluice"
 // deployment, failed: fewer tasks, a failed task, a worrying event, or tasks that were started
 // without more tasks to show for it. The zero value has seen no read.
 type FailureSigns struct {
-	last *Service
-	seen bool
+	last      *Service
+	seen, now bool
 }
 
 // See adds a read of the service; nil if there is none, which counts as a sign.
 func (f FailureSigns) See(s *Service, id string) FailureSigns {
-	switch {
-	case s == nil:
-		f.seen = true
-	case f.last != nil && !f.seen:
-		f.seen = sawFailureOf(f.last, s, func(d Deployment) bool { return d.ID == id },
-			func(ts sluice.TaskSet) bool { return ts.ID == id })
-	}
+	f.now = s == nil || f.last != nil && sawFailureOf(f.last, s, func(d Deployment) bool { return d.ID == id },
+		func(ts sluice.TaskSet) bool { return ts.ID == id })
+	f.seen = f.seen || f.now
 	f.last = s
 	return f
 }
+
+// SeenNow reports whether the last read indicated a failure.
+func (f FailureSigns) SeenNow() bool { return f.now }
 
 // Seen reports whether any read indicated a failure.
 func (f FailureSigns) Seen() bool { return f.seen }

@@ -45,6 +45,9 @@ func TestSignsOfAFailure(t *testing.T) {
 			if signs.Seen() != c.seen {
 				t.Errorf("seen %t, want %t", signs.Seen(), c.seen)
 			}
+			if isLast := name != "a failure, and then it is well"; signs.SeenNow() != (c.seen && isLast) {
+				t.Errorf("seen by the last read: %t", signs.SeenNow())
+			}
 		})
 	}
 }

@@ -100,7 +100,8 @@ func (f *waiter) noteUnreadable(o *verdict.Observation, what string, err error) 
 
 // readLogs reads the last log lines of the containers of failed tasks.
 func (f *waiter) readLogs(ctx context.Context, tasks []diagnosis.Stopped) []diagnosis.Log {
-	return ecs.LastLogs{ECS: f.watch.account.ECS(), Logs: f.watch.account.Logs()}.Read(ctx, tasks)
+	return ecs.LastLogs{ECS: f.watch.account.ECS(), Logs: f.watch.account.Logs(),
+		Planned: f.target.Planned}.Read(ctx, tasks)
 }
 
 // readPace reads how long tasks of the service take to start, to be checked and to drain. It omits what cannot be read.

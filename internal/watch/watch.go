@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/view"
@@ -60,6 +61,8 @@ type Target struct {
 	// Checks is an earlier read of the target groups, whose health checks are compared with those that targets fail. The
 	// zero value: Before, or the first read of the wait.
 	Checks view.Traffic
+	// Planned is [ecs.LastLogs.Planned]; nil: the caller knows no task definition.
+	Planned func(revision string) *definition.Task
 	// IsResolved says that Revision is the full name of a registered, ACTIVE task definition.
 	IsResolved bool
 }

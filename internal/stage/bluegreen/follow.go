@@ -25,12 +25,16 @@ type createdDeployment struct {
 // followCodeDeploy waits until the CodeDeploy deployment has ended. Every end but success is an
 // error. A rollback that CodeDeploy did by itself is a failure with its cause.
 func followCodeDeploy(ctx context.Context, s *step.Step, revision string, d createdDeployment) error {
+	of := s.Reads.BeginRead(s.Clock.Now())
 	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Revision: revision, Deployment: d.ID,
 		JustCreated: d.JustCreated}, nil)
 	if err != nil {
 		return err
 	}
-	return codeDeployEndError(s, revision, last)
+	if err = codeDeployEndError(s, revision, last); err != nil {
+		rolling.HoldLastRead(s, of, last.Read)
+	}
+	return err
 }
 
 // errEventReached ends a wait at the lifecycle event of HandOverAt.
@@ -143,7 +147,8 @@ func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
 	}
 	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s),
 		rolling.WantsNoTasks(s)
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want, SkipsTraffic: true}
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want, SkipsTraffic: true,
+		Planned: step.PlannedTask(s, cmp.Or(want.Revision, want.Deploys))}
 	err = rolling.RunWithChecks(ctx, s, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -63,9 +64,12 @@ func checkStillUnpromoted(ctx context.Context, s *step.Step) error {
 // awaitDrained returns when no member has a running task and none of them is still registered as a
 // target or instance.
 func awaitDrained(ctx context.Context, s *step.Step, members []step.Member) error {
+	if err := pauseAfterWrite(ctx, s); err != nil {
+		return err
+	}
 	all := newWatches(members)
 	return PollUntilDone(ctx, s, joinLabels(members)+" to drain", func(ctx context.Context) (Remaining, error) {
-		return sumRemaining(all, func(w *step.MemberWatch) (Remaining, error) {
+		return sumRemaining(s, all, func(w *step.MemberWatch) (Remaining, error) {
 			now, left, isGone, err := readRemaining(ctx, s, w)
 			if err == nil && !isGone {
 				emitRemoving(s, w.Member, now, left)
@@ -104,9 +108,12 @@ func awaitDeleted(ctx context.Context, s *step.Step, members []step.Member) erro
 	if len(members) == 0 {
 		return nil
 	}
+	if err := pauseAfterWrite(ctx, s); err != nil {
+		return err
+	}
 	all := newWatches(members)
 	return PollUntilDone(ctx, s, joinLabels(members)+" to be deleted", func(ctx context.Context) (Remaining, error) {
-		return sumRemaining(all, func(w *step.MemberWatch) (Remaining, error) {
+		return sumRemaining(s, all, func(w *step.MemberWatch) (Remaining, error) {
 			now, err := s.Hosting.RefreshMember(ctx, w.Member)
 			if err != nil || now == nil {
 				return Remaining{}, err
@@ -135,9 +142,22 @@ func joinLabels(members []step.Member) string {
 	return strings.Join(all, " and ")
 }
 
+// rolledBackPoll is the least time between polls while a rollback removes members: callers have the former version
+// already, and a task that stops is removed after seconds.
+const rolledBackPoll = 4 * time.Second
+
+// pauseAfterWrite waits, in a rollback, until a poll may show what was just written.
+func pauseAfterWrite(ctx context.Context, s *step.Step) error {
+	if !s.IsRollback() || s.Clock.Now().Sub(s.WroteAt) >= time.Second {
+		return nil
+	}
+	return s.PauseFor(ctx, rolledBackPoll)
+}
+
 // sumRemaining adds up what rest returns for the members that are not yet done. Each text has a label
 // if there are several members.
-func sumRemaining(all []*step.MemberWatch, rest func(*step.MemberWatch) (Remaining, error)) (Remaining, error) {
+func sumRemaining(s *step.Step, all []*step.MemberWatch,
+	rest func(*step.MemberWatch) (Remaining, error)) (Remaining, error) {
 	var sum Remaining
 	var texts []string
 	for _, w := range all {
@@ -153,7 +173,9 @@ func sumRemaining(all []*step.MemberWatch, rest func(*step.MemberWatch) (Remaini
 			texts = append(texts, left.Text)
 		}
 	}
-	sum.Text = strings.Join(texts, "; ")
+	if sum.Text = strings.Join(texts, "; "); s.IsRollback() {
+		sum.Least = rolledBackPoll
+	}
 	return sum, nil
 }
 

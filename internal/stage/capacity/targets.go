@@ -19,8 +19,12 @@ const MaxServiceReadAge = 8 * time.Second
 // TargetsDecide reports whether the health of the member's targets decides when it is ready. In a
 // rollback, target groups and listeners may be deleted, so every poll reads everything.
 func TargetsDecide(s *step.Step, w *step.MemberWatch) bool {
-	byWeights := s.Plan.Access == sluice.ELB && s.Plan.Primary != nil
-	return byWeights && w.TargetGroup != "" && !s.IsRollback()
+	return hasTargets(s, w) && !s.IsRollback()
+}
+
+// hasTargets reports whether the member's tasks are targets of a group with weights.
+func hasTargets(s *step.Step, w *step.MemberWatch) bool {
+	return s.Plan.Access == sluice.ELB && s.Plan.Primary != nil && w.TargetGroup != ""
 }
 
 // observeSameTargets observes a member without a read of the service, if all of its tasks run and
@@ -62,7 +66,7 @@ const maxDrainingReadAge = 10 * time.Second
 // first, then the targets. The last poll reads both.
 func readRemaining(ctx context.Context, s *step.Step, w *step.MemberWatch) (now step.Member, left int, isGone bool,
 	err error) {
-	if n := w.Latest; n.ID != "" && n.Running+n.Pending == 0 && w.Left > 0 && TargetsDecide(s, w) &&
+	if n := w.Latest; n.ID != "" && n.Running+n.Pending == 0 && w.Left > 0 && hasTargets(s, w) &&
 		s.Clock.Now().Sub(w.LatestAt) <= MaxServiceReadAge {
 		if err := s.CheckInterrupt(ctx); err != nil {
 			return n, 0, false, err
@@ -81,7 +85,7 @@ func readRemaining(ctx context.Context, s *step.Step, w *step.MemberWatch) (now 
 	if w.LeftAt.IsZero() {
 		w.LeftAt = at // tasks are about to be stopped
 	}
-	if read.Running+read.Pending > 0 && same && TargetsDecide(s, w) && at.Sub(w.LeftAt) < maxDrainingReadAge {
+	if read.Running+read.Pending > 0 && same && at.Sub(w.LeftAt) < maxDrainingReadAge {
 		return *read, w.Left, false, nil
 	}
 	w.Left, err = s.Access.CountDraining(ctx, w)

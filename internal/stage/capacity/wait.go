@@ -89,6 +89,12 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 		if err := CheckDuringWait(ctx, s); err != nil {
 			return err
 		}
+		if r.WhileMissing == nil && began.Equal(m.CreatedAt) && s.Clock.Now().Sub(began) < placeAfter {
+			if err := s.PauseFor(ctx, placeAfter); err != nil {
+				return err
+			}
+			continue
+		}
 		o, err := observeMember(ctx, s, w)
 		if err != nil {
 			return err
@@ -183,6 +189,9 @@ func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verd
 	return o, err
 }
 
+// placeAfter is how long ECS takes to place the first task of a member that was just created.
+const placeAfter = 4 * time.Second
+
 const (
 	// maxStoppedReadAge is the longest time between two reads of stopped tasks once a read of the
 	// service indicated a failure.
@@ -190,6 +199,9 @@ const (
 	// quietStoppedReadAge is maxStoppedReadAge while no read indicates one. A sign can be missed: ECS
 	// may replace a task between two polls while other tasks start.
 	quietStoppedReadAge = 30 * time.Second
+	// maxEmptyReads is how many reads after such an indication may return no task, until it is explained: AWS's answers may
+	// lag, and a task that failed takes seconds to stop.
+	maxEmptyReads = 2
 )
 
 // readStopped adds the tasks that stopped since the last read to the observation. It reads at the
@@ -205,8 +217,11 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 	if w.StoppedReadAt.IsZero() && now.Sub(w.CreatedAt) < maxStoppedReadAge {
 		w.StoppedReadAt = now // no task can have stopped yet
 	}
+	if w.Signs.SeenNow() {
+		w.EmptyReads = 0
+	}
 	limit := quietStoppedReadAge
-	if w.Signs.Seen() {
+	if w.Signs.Seen() && w.EmptyReads < maxEmptyReads {
 		limit = maxStoppedReadAge
 	}
 	seemsComplete := s.IsRollback() && set.Running >= set.Desired
@@ -215,6 +230,9 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 	}
 	w.StoppedReadAt = now
 	o.NewlyStopped, err = w.Stopped.Update(ctx, w.Service, w.ID)
+	if w.EmptyReads++; len(o.NewlyStopped) > 0 {
+		w.EmptyReads = 0
+	}
 	o.Stopping = w.Stopped.CountStopping()
 	return err
 }
@@ -308,9 +326,10 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 
 // Remaining is what a wait still waits for.
 type Remaining struct {
-	Text  string // for users; empty: nothing
-	Count int    // of tasks, targets and members; fewer is progress
-	Of    int    // the desired number; another one starts the wait anew
+	Text  string        // for users; empty: nothing
+	Count int           // of tasks, targets and members; fewer is progress
+	Of    int           // the desired number; another one starts the wait anew
+	Least time.Duration // how long it takes at least
 }
 
 // progress is the least that has remained, and since when.
@@ -353,7 +372,7 @@ func PollUntilDone(ctx context.Context, s *step.Step, what string,
 			return &sluice.Error{Op: "wait for " + what, Resource: s.Client.Resource(), Kind: sluice.Stall,
 				Err: fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline+s.Plan.Drain, left.Text)}
 		}
-		if err := s.PauseFor(ctx, verdict.NextRemovalPoll(now.Sub(changed))); err != nil {
+		if err := s.PauseFor(ctx, max(verdict.NextRemovalPoll(now.Sub(changed)), left.Least)); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 	now := s.Clock.Now()
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, SkipsTraffic: true, Before: callersBefore(s),
 		Checks: s.Plan.Callers, Scope: s.Plan.Scope, First: s.Reads.FindService(now), IsResolved: true,
+		Planned: step.PlannedTask(s, revision),
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
 			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
 			AllowsNoTasks: WantsNoTasks(s)}}
@@ -54,8 +55,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 		return err
 	}
 	if err := EndError(s, revision, last.Verdict); err != nil {
-		of.SentAt = last.Read.SentAt
-		s.Reads.Hold(step.UncheckedKey, of, last.Read.State) // for the rollback
+		HoldLastRead(s, of, last.Read)
 		return err
 	}
 	if err := ShareLastRead(ctx, s, of, last.Read); err != nil {
@@ -141,6 +141,14 @@ func stableProgress(s *step.Step) func(watch.Update) {
 	return func(u watch.Update) {
 		step.EmitReasons(s, sluice.Primary, u.Verdict)
 		emitWaiting(s, u)
+	}
+}
+
+// HoldLastRead holds the last read of a wait that failed for the rollback, unchecked.
+func HoldLastRead(s *step.Step, of step.HeldRead, last ecs.ServiceRead) {
+	if last.State != nil {
+		of.SentAt = last.SentAt
+		s.Reads.Hold(step.UncheckedKey, of, last.State)
 	}
 }
 

@@ -38,6 +38,17 @@ func plannedTask(s *Step, revision string) *definition.Task {
 	return s.Task
 }
 
+// PlannedTask returns a function that returns the task definition of the plan for the revision that the stage deploys, and
+// nil for every other one.
+func PlannedTask(s *Step, revision string) func(string) *definition.Task {
+	return func(of string) *definition.Task {
+		if of != revision || revision == "" {
+			return nil
+		}
+		return plannedTask(s, of)
+	}
+}
+
 // RemoveRollback removes from the advice of a verdict what the automatic rollback does anyway.
 func RemoveRollback(s *Step, next string) string {
 	if !s.Plan.AutoRollback {

@@ -2,16 +2,18 @@ package step
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
 // PollReads holds what was read during one poll, so that several readers of the poll share a call.
 //
 // A read is shared within its poll only. Every write and every pause ends the poll, and so does
-// shareLimit. Reads that prove an effect or decide that no work remains are never shared: they call
+// shareLimit; rules are shared after writes that are not to a load balancer. Reads that prove an effect or decide that no work remains are never shared: they call
 // AWS, as [Step.ObserveService] does.
 type PollReads struct {
 	mu    sync.Mutex // a wait for ECS polls next to its checks
@@ -35,6 +37,19 @@ func (p *PollReads) EndPoll() {
 	defer p.mu.Unlock()
 	p.epoch++
 	p.held = nil
+}
+
+// EndPollAfter is EndPoll after a write. The rules stay as they were read, unless it was a write to a load balancer.
+func (p *PollReads) EndPollAfter(w sluice.Write) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rules, ok := p.held[RulesKey]
+	p.epoch++
+	p.held = nil
+	if ok && !strings.HasPrefix(w.Operation, "elasticloadbalancing:") {
+		rules.epoch = p.epoch
+		p.held = map[string]HeldRead{RulesKey: rules}
+	}
 }
 
 // BeginRead returns the poll that a read which is sent now belongs to.
@@ -106,6 +121,16 @@ func ObserveShared(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 // FindService returns the read of the service that this poll has; the zero value if it has none.
 func (p *PollReads) FindService(now time.Time) ecs.ServiceRead { return p.findService(ServiceKey, now) }
 
+// FindServices returns the reads of the service that this poll has, checked or not.
+func (p *PollReads) FindServices(now time.Time) (all []ecs.ServiceRead) {
+	for _, key := range []string{UncheckedKey, ServiceKey} {
+		if held := p.findService(key, now); held.State != nil {
+			all = append(all, held)
+		}
+	}
+	return all
+}
+
 func (p *PollReads) findService(key string, now time.Time) ecs.ServiceRead {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +144,7 @@ func (p *PollReads) findService(key string, now time.Time) ecs.ServiceRead {
 // ObserveUnchecked reads the service without any check, for the beginning of a stage. The read that ended the stage
 // before it is shared, if it showed a service.
 func ObserveUnchecked(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
-	if held := s.Reads.findService(UncheckedKey, s.Clock.Now()); held.State != nil {
+	for _, held := range s.Reads.FindServices(s.Clock.Now()) {
 		s.ReadAt = held.SentAt
 		return held.State, nil
 	}

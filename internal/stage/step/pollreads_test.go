@@ -3,6 +3,8 @@ package step
 import (
 	"testing"
 	"time"
+
+	"github.com/sluice-ecs/sluice"
 )
 
 // TestReadIsSharedWithinItsPollOnly: no reader gets a response from before a write or a
@@ -27,6 +29,18 @@ func TestReadIsSharedWithinItsPollOnly(t *testing.T) {
 				t.Errorf("found %v (%t), want %t", value, ok, c.shared)
 			}
 		})
+	}
+	for operation, stays := range map[string]bool{"ecs:UpdateTaskSet": true, "elasticloadbalancing:ModifyRule": false} {
+		p := &PollReads{}
+		p.Hold(RulesKey, p.BeginRead(now), "rules")
+		p.Hold(ServiceKey, p.BeginRead(now), "service")
+		p.EndPollAfter(sluice.Write{Operation: operation})
+		if _, ok := p.find(RulesKey, now); ok != stays {
+			t.Errorf("after %s, the rules are shared: %t, want %t", operation, ok, stays)
+		}
+		if _, ok := p.find(ServiceKey, now); ok {
+			t.Errorf("after %s, the service is shared", operation)
+		}
 	}
 	p := &PollReads{}
 	sent := p.BeginRead(now)

@@ -13,6 +13,7 @@ type MemberWatch struct {
 	LeavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
 	Stopped        ecs.StoppedOfSet
 	StoppedReadAt  time.Time // when stopped tasks were read last
+	EmptyReads     int       // reads of stopped tasks in a row that returned none, since [MemberWatch.Signs] saw one
 	Signs          verdict.FailureSigns
 	LastRunning    int       // LastRunning count at the last poll
 	Latest         Member    // the member at the last read of the service

@@ -99,7 +99,7 @@ type editedRule struct {
 // editedRules returns the rules whose actions are neither ours nor, with back, those of a stale
 // read.
 func editedRules(ctx context.Context, b traffic, back bool) (all []editedRule, err error) {
-	live, err := b.rules.Rules(ctx)
+	live, err := readSharedRules(ctx, b)
 	if err != nil {
 		return nil, err
 	}

@@ -213,6 +213,9 @@ func (b traffic) RestoreRoutes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if same, err := areRestored(ctx, b, marks); same || err != nil {
+		return err
+	}
 	live, err := readSnapshotRules(ctx, b)
 	if err != nil {
 		return err
@@ -233,6 +236,26 @@ func (b traffic) RestoreRoutes(ctx context.Context) error {
 	emitRestored(b, live, written)
 	b.step.EmitNote("restored %s", countRules(b, len(written)))
 	return step.SaveShiftTime(ctx, b.step)
+}
+
+// areRestored reports whether the read of this poll shows every rule as it was before and as we wrote it last, and none
+// must change for callers: then there is nothing to write.
+func areRestored(ctx context.Context, b traffic, marks map[string]memory.RuleFingerprint) (bool, error) {
+	live, err := readSharedRules(ctx, b)
+	if err != nil || b.step.Plan.Primary == nil {
+		return false, err
+	}
+	for _, was := range b.step.Snapshot.Rules {
+		_, differs := b.step.Plan.Callers.Repaired(was.Forward, b.step.Plan.Primary.ARN)
+		i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+		if differs || i < 0 {
+			return false, nil
+		}
+		if now := alb.Fingerprint(live[i].Actions); now != alb.Fingerprint(was.Actions) || now != marks[was.ARN].Written {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // readSnapshotRules reads the rules until a read is newer than our last write to them. Two reads

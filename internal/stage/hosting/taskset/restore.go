@@ -217,6 +217,9 @@ func (t taskSets) RepromotePrimary(ctx context.Context) error {
 	if back.ID != t.step.Snapshot.Primary.ID {
 		m.Label = plan.RestoredSet
 	}
+	if !ours(live) && back.Scale == t.step.Snapshot.Primary.Scale {
+		return nil // it was read in this poll
+	}
 	if !ours(live) {
 		return t.maintainScale(ctx, m, t.step.Snapshot.Primary.Scale)
 	}
