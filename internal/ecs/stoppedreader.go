@@ -79,13 +79,17 @@ func (s Service) ReadSurvival(ctx context.Context, now time.Time, revision strin
 		return v, nil
 	}
 	tasks, err := s.Tasks(ctx)
-	var started []time.Time
+	return verdict.JudgeSurvival(now, stopped, events, WorkingSince(tasks, revision)), err
+}
+
+// WorkingSince returns since when each task of a revision runs whose health checks do not fail.
+func WorkingSince(tasks []Task, revision string) (all []time.Time) {
 	for _, t := range tasks {
 		if t.Revision == revision && t.Status == "RUNNING" && t.Health != "UNHEALTHY" {
-			started = append(started, t.StartedAt)
+			all = append(all, t.StartedAt)
 		}
 	}
-	return verdict.JudgeSurvival(now, stopped, events, started), err
+	return all
 }
 
 // sortByStop sorts tasks by the time at which they stopped.

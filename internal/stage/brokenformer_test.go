@@ -50,6 +50,11 @@ func brokenServices() map[string]func(b *stagetest.Bench) func(image string) fst
 			return stagetest.WithoutTraffic(b.CanaryServiceFiles(image, stagetest.Pipeline(stagetest.CanaryRollout,
 				stagetest.PrimaryRollout, stagetest.CleanCanary), ""))
 		}),
+		"ECS's own strategy": rolled(func(b *stagetest.Bench) fstest.MapFS {
+			return b.NativeFiles(v1Crashes, stagetest.Strategies["BLUE_GREEN"])
+		}, func(b *stagetest.Bench, image string) fstest.MapFS {
+			return b.NativeFiles(image, stagetest.Strategies["BLUE_GREEN"])
+		}),
 		"rolling": rolled(rolling, func(b *stagetest.Bench, image string) fstest.MapFS { return b.RollingFiles(image, "") }),
 		"rolling, worker": rolled(worker, func(b *stagetest.Bench, image string) fstest.MapFS {
 			return b.WorkerFiles(image, "")
@@ -159,6 +164,30 @@ func TestCountOfZeroDuringARollingDeployment(t *testing.T) {
 				}
 				if want := "raise the desired count: sluice scale --tasks 4"; end.Next != want {
 					b.Errorf("next: %s, want %s", end.Next, want)
+				}
+			})
+		})
+	}
+}
+
+// Tasks of the running version failed some minutes ago, and those in their places work. A pipeline goes on, and a rollback
+// restores a version that works.
+func TestPipelineOverAVersionThatRecovered(t *testing.T) {
+	t.Parallel()
+	for image, want := range map[string]sluice.Outcome{"sim/web:v2": sluice.Succeeded,
+		"sim/web:v2-crash-after-5s": sluice.RolledBack} {
+		t.Run(image, func(t *testing.T) {
+			t.Parallel()
+			stagetest.RunPlain(t, func(b *stagetest.Bench) {
+				stagetest.Must(b, b.Sim.Inject("task-crash web count=3 exit=137"))
+				b.Sleep(4 * time.Minute)
+				files := b.Files(image, stagetest.CanaryPipeline)
+				if p := stagetest.Got(b.Plan(files, mode.Options{}))(b); p.Failing != "" {
+					b.Errorf("failing: %s", p.Failing)
+				}
+				end := b.Deploy(files)
+				if end.Outcome != want || strings.Contains(end.Cause, "web:1 does not work") {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,13 +229,34 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 	if !fewer && !seemsComplete && now.Sub(w.StoppedReadAt) < limit {
 		return nil
 	}
+	isFirst := w.StoppedReadAt.IsZero()
 	w.StoppedReadAt = now
 	o.NewlyStopped, err = w.Stopped.Update(ctx, w.Service, w.ID)
 	if w.EmptyReads++; len(o.NewlyStopped) > 0 {
 		w.EmptyReads = 0
 	}
 	o.Stopping = w.Stopped.CountStopping()
+	if err == nil && isFirst {
+		err = forgetOutlived(ctx, w, o)
+	}
 	return err
+}
+
+// forgetOutlived drops the tasks that stopped before the first poll if one of the member's running tasks has outlived
+// them: the version works now.
+func forgetOutlived(ctx context.Context, w *step.MemberWatch, o *verdict.Observation) error {
+	if verdict.JudgeSurvival(o.At, o.NewlyStopped, o.Events, nil).Works {
+		return nil // too few failed
+	}
+	tasks, err := w.Service.Tasks(ctx)
+	if err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(tasks, func(t ecs.Task) bool { return !w.HasTask(t) })
+	if verdict.JudgeSurvival(o.At, o.NewlyStopped, o.Events, ecs.WorkingSince(own, o.Set.Revision)).Works {
+		o.NewlyStopped = nil
+	}
+	return nil
 }
 
 // EmitCapacity emits the counts of a member if they changed, and why its tasks fail.
@@ -259,10 +281,11 @@ func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) er
 	})
 }
 
-// ofFormer says in the error of a wait for the version that served before the deployment that it is not about the new one,
-// and names the deployment that does not wait for it.
+// ofFormer says in the error of a wait for the version that served before the deployment that it is not about the new
+// one, and names the deployment that does not wait for it.
 func ofFormer(s *step.Step, w *step.MemberWatch, err *sluice.Error) error {
-	if w.Variant != sluice.Primary || s.IsRollback() || s.Plan.KeepsVersion() || w.Latest.Revision != s.Plan.From {
+	isFormer := w.Variant == sluice.Primary && w.Latest.Revision == s.Plan.From
+	if !isFormer || s.IsRollback() || s.Stage.Adopts() || s.Plan.KeepsVersion() {
 		return err
 	}
 	err.Err = fmt.Errorf("the running version %s does not work: %w", s.Plan.From, err.Err)
@@ -320,8 +343,8 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 	if v.Counts.Unhealthy > 0 || v.Cause.Task != "" {
 		kind = sluice.Unhealthy
 	}
-	return ofFormer(s, w, &sluice.Error{Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(),
-		Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)})
+	return ofFormer(s, w, &sluice.Error{
+		Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(), Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)})
 }
 
 // Remaining is what a wait still waits for.
