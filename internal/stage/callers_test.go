@@ -86,6 +86,23 @@ func TestSuccessOfARollingUpdateIsAboutCallers(t *testing.T) {
 	}
 }
 
+// A rule that another process adds during a deployment, and that gets a part of the requests first, is named in the outcome.
+func TestNewRuleInFrontIsNamed(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {
+			b.AddRule(1, "/api/*", stagetest.Fixed("503"))
+		})
+		if end.Outcome != sluice.Succeeded ||
+			!strings.Contains(end.Cause, "rule 1 of port 80 is new and gets the requests for path /api/*") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		end = b.Deploy(b.RollingFiles("sim/web:v3", stagetest.Breaker))
+		if end.Outcome != sluice.Succeeded || end.Cause != "" {
+			b.Errorf("the next deployment: %s: %s", end.Outcome, end.Cause)
+		}
+	})
+}
+
 // runWithAct deploys, and acts when the new targets are healthy, before the former ones have drained.
 func runWithAct(b *stagetest.Bench, files fstest.MapFS, act func()) engine.RunResult {
 	b.Helper()

@@ -3,6 +3,8 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -58,7 +60,7 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " + t.Name.FullName +
 			" reach it"}
 	case wrong == "" && (lacks == "" || late):
-		return Decision{Cause: cmp.Or(lacks, strays(t, tasks))}
+		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before)))}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
 		return Decision{Cause: Describe("callers did not reach the service before, and do not now", problems)}
 	case !late:
@@ -68,6 +70,11 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	}
 	return Decision{Failed: true, Cause: c.Says + ", but " + Describe("callers do not get it", problems),
 		Next: problems[0].Next()}
+}
+
+// joinTexts joins texts that may be empty.
+func joinTexts(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 // strays says which targets that get requests belong to no task of the service; empty: there is none.

@@ -187,3 +187,50 @@ func TestDecideAfterAMendedRule(t *testing.T) {
 		})
 	}
 }
+
+// A rule that is new since the deployment began and gets a part of the requests first is told. It is no failure.
+func TestDecideTellsOfNewRulesInFront(t *testing.T) {
+	when := func(r Route, field string, values ...string) Route {
+		if len(values) > 0 {
+			r.Conditions = []Condition{{Field: field, Values: values}}
+		}
+		return r
+	}
+	fixed := when(rule("2"), "path-pattern", "/api/*")
+	fixed.Action = "fixed-response"
+	all := rule("default", to(blue, 100))
+	shop := when(rule("7", to(blue, 100)), "host-header", "shop.example")
+	for name, c := range map[string]struct {
+		before, now []Route
+		want        string
+	}{
+		"a fixed response": {[]Route{all}, []Route{fixed, all},
+			"rule 2 of port 80 is new and gets the requests for path /api/*, whose action is fixed-response"},
+		"another service": {[]Route{all}, []Route{when(rule("3", to(others, 1)), "path-pattern", "/api/*"), all},
+			"rule 3 of port 80 is new and gets the requests for path /api/*, which forwards to others 1"},
+		"it was there before":  {[]Route{fixed, all}, []Route{fixed, all}, ""},
+		"to the service too":   {[]Route{all}, []Route{when(rule("3", to(blue, 1)), "path-pattern", "/api/*"), all}, ""},
+		"behind the rule":      {[]Route{rule("1", to(blue, 1))}, []Route{rule("1", to(blue, 1)), fixed}, ""},
+		"for another host":     {[]Route{shop}, []Route{when(rule("3", to(others, 1)), "host-header", "blog.example"), shop}, ""},
+		"for a part of a host": {[]Route{shop}, []Route{inHost(fixed, shop), shop}, "rule 2 of port 80 is new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			confirm := Confirmation{Says: "web:2 runs", Before: traffic(4, 0, Scope{}, c.before...)}
+			now := traffic(4, 0, Scope{}, c.now...)
+			d := confirm.Decide(now, now.Problems(confirm.Before), Tasks{4, 4}, 0)
+			if d.Failed || d.Wait != "" || !strings.Contains(d.Cause, c.want) || c.want == "" && d.Cause != "" {
+				t.Errorf("%+v, want %q", d, c.want)
+			}
+			confirm.Before.FrontRead = false // of an earlier version
+			if d := confirm.Decide(now, nil, Tasks{4, 4}, 0); d.Cause != "" {
+				t.Errorf("without an earlier read: %+v", d)
+			}
+		})
+	}
+}
+
+// inHost returns a rule for the host of another rule.
+func inHost(r, other Route) Route {
+	r.Conditions = append([]Condition{}, append(r.Conditions, other.Conditions...)...)
+	return r
+}

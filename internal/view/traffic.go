@@ -79,8 +79,14 @@ type Traffic struct {
 	Others []Group   `json:"others,omitempty"` // groups of other services that get weight from a rule that names a group
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
 	Name   *Name     `json:"name,omitempty"`   // nil: callers resolve no name, or it was not read
+	// Front are the ARNs of the rules that get a part of the service's requests first and send none of it to the service:
+	// "/api/*" before "/*". A rule in front that gets all of them hides the other one: see [Route].
+	Front     []string `json:"front,omitempty"`
+	FrontRead bool     `json:"frontRead,omitempty"` // false: an earlier version of sluice read it, without Front
 	// TestGroup is that of the scope: no caller has tried the version of its tasks.
 	TestGroup string `json:"-"`
+
+	front []Route // the rules of Front
 }
 
 // Group is a target group of the service.
@@ -349,12 +355,13 @@ func (t Traffic) HasWeight(group string) bool {
 // AddRoutes adds the production rules that name a group of the service, that the scope names, or that an earlier read
 // contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
-	t.TestGroup = s.TestGroup
+	t.TestGroup, t.FrontRead = s.TestGroup, true
 	for _, r := range rules {
 		r.Named, r.Beside = s.names(r.Rule), !s.isProduction(r.Rule)
 		if !s.isTest(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
 			t.hide(&r, s, rules)
 			t.Routes = append(t.Routes, r)
+			t.addFront(r, rules)
 		}
 	}
 	for _, was := range before.Routes {
@@ -367,6 +374,32 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 		}
 		t.Routes = append(t.Routes, was)
 	}
+}
+
+// addFront adds the rules that get a part of the requests of r first, and send none of it to the service. It omits rules
+// of which this is not known.
+func (t *Traffic) addFront(r Route, rules []Route) {
+	if !t.serves(r) {
+		return
+	}
+	for _, f := range rules {
+		if own, _ := t.weight(f); own == 0 && f.isBefore(r) && matchesAll(r.Conditions, f.Conditions) &&
+			!slices.Contains(t.Front, f.ARN) {
+			t.Front, t.front = append(t.Front, f.ARN), append(t.front, f)
+		}
+	}
+}
+
+// TakenSince describes the rules that get a part of the service's requests first, and did not in an earlier read; empty:
+// there is none, or that read does not tell.
+func (t Traffic) TakenSince(before Traffic) string {
+	var all []string
+	for _, f := range t.front {
+		if before.FrontRead && before.IsRead() && !slices.Contains(before.Front, f.ARN) {
+			all = append(all, f.Name()+" is new and gets the requests for "+describeConditions(f.Conditions)+", "+f.does())
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // hide records the rules of the listener that get each request before r, unless one of them sends it to the service too.
