@@ -62,8 +62,8 @@ func (p *Plan) StateAfter(index int) State {
 // FinalState is the state once the last stage has ended.
 func (p *Plan) FinalState() State { return p.StateAfter(len(p.Stages) - 1) }
 
-// AwaitsFormer returns the index of the first stage that waits until the version that served before is healthy: it sends that
-// version a part of the requests. It is -1 if no stage does.
+// AwaitsFormer returns the index of the first stage that waits until the version that served before is healthy: it
+// sends that version a part of the requests. It is -1 if no stage does.
 func (p *Plan) AwaitsFormer() int {
 	return slices.IndexFunc(p.Stages, func(s Stage) bool {
 		return s.ShiftsTraffic() && s.Weights != nil && s.Weights.Primary() > 0 && !p.StateBefore(s.Index).NewPrimary

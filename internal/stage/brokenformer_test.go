@@ -118,7 +118,8 @@ func TestPipelineOverAVersionThatCrashes(t *testing.T) {
 		}
 		p = stagetest.Got(b.Plan(files("sim/web:v2"), mode.Options{QuickSync: true}))(b)
 		id := stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
-		if end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b); end.Outcome != sluice.Succeeded {
+		end = stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if end.Outcome != sluice.Succeeded {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
 	})
@@ -146,8 +147,8 @@ func TestScaleOfAVersionThatNeverWorked(t *testing.T) {
 	}
 }
 
-// Another person sets the desired count to 0 while ECS rolls the service. No version gets requests then, in every way of
-// deploying, with or without a rollback.
+// Another person sets the desired count to 0 while ECS rolls the service. No version gets requests then, in every
+// way of deploying, with or without a rollback.
 func TestCountOfZeroDuringARollingDeployment(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"": "", "without a rollback": "  autoRollback: false\n"} {
@@ -170,8 +171,8 @@ func TestCountOfZeroDuringARollingDeployment(t *testing.T) {
 	}
 }
 
-// Tasks of the running version failed some minutes ago, and those in their places work. A pipeline goes on, and a rollback
-// restores a version that works.
+// Tasks of the running version failed some minutes ago, and those in their places work. A pipeline goes on, and a
+// rollback restores a version that works.
 func TestPipelineOverAVersionThatRecovered(t *testing.T) {
 	t.Parallel()
 	for image, want := range map[string]sluice.Outcome{"sim/web:v2": sluice.Succeeded,

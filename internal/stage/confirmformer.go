@@ -14,19 +14,22 @@ import (
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
-// endOfBrokenFormer returns the end of a rollback whose restored version does not work: nothing that works is restored, so
-// the deployment failed. It is the zero value if that version works, or if that cannot be known. waits is whether a task
-// that has just started gets the time to outlive those that failed.
+// endOfBrokenFormer returns the end of a rollback whose restored version does not work: nothing that works is restored,
+// so the deployment failed. It is the zero value if that version works, or if that cannot be known. waits is whether a
+// task that has just started gets the time to outlive those that failed.
 func endOfBrokenFormer(ctx context.Context, s *step.Step, waits bool) (Ending, error) {
 	if !isAboutVersions(s) {
 		return Ending{}, nil
 	}
 	former, found, err := s.Memory.Snapshot.Find(ctx)
 	began := s.Clock.Now()
-	for err == nil {
+	for suspect := false; err == nil; {
 		live := s.Confirmed
 		if live == nil || !found || former.Revision == "" || live.Serving() != former.Revision ||
-			live.Desired == 0 && former.Desired > 0 || !mayFail(s, live) {
+			live.Desired == 0 && former.Desired > 0 {
+			return Ending{}, nil
+		}
+		if suspect = suspect || mayFail(s, live); !suspect {
 			return Ending{}, nil
 		}
 		v, err := s.Client.ReadSurvival(ctx, s.Clock.Now(), former.Revision, live.Events())
@@ -52,14 +55,14 @@ func endOfBrokenFormer(ctx context.Context, s *step.Step, waits bool) (Ending, e
 	return Ending{}, err
 }
 
-// mayFail reports whether the tasks of the restored version are a reason to read those that stopped: they failed before the
-// deployment too, or some of them do not run now.
+// mayFail reports whether the tasks of the restored version are a reason to read those that stopped: they failed before
+// the deployment too, or some of them do not run now.
 func mayFail(s *step.Step, live *ecs.ServiceState) bool {
 	return s.Plan.Failing != "" || live.Running < live.Desired || live.Desired == 0
 }
 
-// hasEnoughFailed reports whether no task of a version works that was read since began: all that ran then have failed, or a
-// task that was about to start then would have outlived those that failed.
+// hasEnoughFailed reports whether no task of a version works that was read since began: all that ran then have
+// failed, or a task that was about to start then would have outlived those that failed.
 func hasEnoughFailed(v verdict.Survival, began, now time.Time) bool {
 	return v.FailedSince(began) >= diagnosis.FailAfter && (v.Oldest.IsZero() || v.Oldest.After(began)) ||
 		now.Sub(began) >= v.Needed+view.ConfirmGrace

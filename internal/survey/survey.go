@@ -103,9 +103,10 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	return surveyFailing(ctx, hand, c, now, live)
 }
 
-// surveyFailing reads whether the version that serves works, if the read of the service indicates that it does not. A plan
-// can do without it.
-func surveyFailing(ctx context.Context, hand ecs.Service, c clock.Clock, now *ecs.ServiceState, live *plan.AWSState) error {
+// surveyFailing reads whether the version that serves works, if the read of the service indicates that it does not.
+// A plan can do without it.
+func surveyFailing(ctx context.Context, hand ecs.Service, c clock.Clock, now *ecs.ServiceState,
+	live *plan.AWSState) error {
 	if !now.IsActive() || now.Serving() == "" || now.Desired == 0 || !now.ForVerdict().SeemsToFail() {
 		return nil
 	}

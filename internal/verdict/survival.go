@@ -38,8 +38,8 @@ func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosi
 	return s
 }
 
-// SeemsToFail reports whether a read of a service is a reason to read its stopped tasks: fewer tasks run than are desired,
-// or ECS has replaced tasks since it started those of the version that serves.
+// SeemsToFail reports whether a read of a service is a reason to read its stopped tasks: fewer tasks run than are
+// desired, or ECS has replaced tasks since it started those of the version that serves.
 func (s *Service) SeemsToFail() bool {
 	if s.Running < s.Desired {
 		return true

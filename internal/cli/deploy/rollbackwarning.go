@@ -10,8 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// warnFormer says before a rollback to a revision that it may not work: its own deployment failed, or AWS still lists tasks
-// of it that failed again and again, and none that works. What cannot be read is no reason against a rollback.
+// warnFormer says before a rollback to a revision that it may not work: its own deployment failed, or AWS still
+// lists tasks of it that failed again and again, and none that works. What cannot be read is no reason against a
+// rollback.
 func (r *rollbackRun) warnFormer(ctx context.Context, a *account.Account, c clock.Clock, of journal.Filter,
 	revision string, hasFailed bool) {
 	text := "the deployment of " + revision + " failed, and this rollback restores that version: it may never have worked"

@@ -45,8 +45,8 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 	}
 }
 
-// warnFailing says that the version that serves does not work: stages that wait for it fail, and a rollback restores nothing
-// that works.
+// warnFailing says that the version that serves does not work: stages that wait for it fail, and a rollback restores
+// nothing that works.
 func warnFailing(p *plan.Plan, live plan.AWSState) {
 	if live.Failing == "" || !p.HasChanges() || p.KeepsVersion() {
 		return

@@ -344,7 +344,8 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 		kind = sluice.Unhealthy
 	}
 	return ofFormer(s, w, &sluice.Error{
-		Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(), Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)})
+		Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(), Kind: kind,
+		Err: why, Next: step.RemoveRollback(s, v.Next)})
 }
 
 // Remaining is what a wait still waits for.

@@ -194,8 +194,8 @@ func errReplaced(s *step.Step, id, serves, revision string) error {
 		Next: "run sluice status to see what is running"}
 }
 
-// WantsNoTasks reports whether the desired count may be 0: in the file, or, if the file gives none, in the snapshot. In a
-// rollback it always may: others may have set it to 0, and the end of the deployment says so.
+// WantsNoTasks reports whether the desired count may be 0: in the file, or, if the file gives none, in the
+// snapshot. In a rollback it always may: others may have set it to 0, and the end of the deployment says so.
 func WantsNoTasks(s *step.Step) bool {
 	if s.IsRollback() {
 		return true
