@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,10 @@ func eventLine(of sluice.Envelope) line {
 	return stepLine(ev)
 }
 
+// briefStatuses are those of a task of a job of which no line tells: the next status follows within seconds, and TaskEnded
+// has the exit code.
+var briefStatuses = []string{"ACTIVATING", "DEACTIVATING", "STOPPING", "DEPROVISIONING", "STOPPED"}
+
 // stepLine returns an event within a stage as text.
 func stepLine(ev sluice.Event) line {
 	switch e := ev.(type) {
@@ -82,6 +87,9 @@ func stepLine(ev sluice.Event) line {
 	case sluice.LifecycleChanged:
 		return lifecycleLine(e)
 	case sluice.TaskChanged:
+		if slices.Contains(briefStatuses, e.Status) {
+			return line{}
+		}
 		return line{level: plain, text: "task " + e.Task + ": " + e.Status}
 	case sluice.TaskEnded:
 		return taskEndedLine(e)
