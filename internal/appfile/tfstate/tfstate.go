@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,7 +117,7 @@ func (s *State) Lookup(address string) (any, error) {
 	if parts[0].text == "output" && len(parts) > 1 {
 		value, ok := s.outputs[parts[1].text]
 		if !ok {
-			return nil, fmt.Errorf("the state has no %s", address)
+			return nil, noneOf(address, "output.", slices.Collect(maps.Keys(s.outputs)))
 		}
 		return follow(value, parts[2:], address)
 	}
@@ -136,12 +137,58 @@ func (s *State) Lookup(address string) (any, error) {
 	}
 	switch {
 	case len(indexed) == 0:
-		return nil, fmt.Errorf("the state has no %s", address)
+		return nil, noneOf(address, "", s.addressesLike(parts))
 	case len(parts) > len(indexed[0].resource):
 		return nil, fmt.Errorf("the state has no %s: the resource has %s, by count or for_each",
 			address, plural(len(indexed)))
 	}
 	return group(indexed), nil
+}
+
+// noneOf is the error of an address that the state does not have. It names those that were probably meant.
+func noneOf(address, prefix string, names []string) error {
+	for i := range names {
+		names[i] = prefix + names[i]
+	}
+	return fmt.Errorf("the state has no %s%s", address, listNames(names))
+}
+
+// maxNames is how many names an error lists.
+const maxNames = 10
+
+// listNames says for an error which names there are, or nothing if there are none.
+func listNames(names []string) string {
+	slices.Sort(names)
+	more := ""
+	if len(names) > maxNames {
+		names, more = names[:maxNames], fmt.Sprintf(" and %d more", len(names)-maxNames)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; it has " + strings.Join(names, ", ") + more
+}
+
+// addressesLike returns the addresses of the resources of a type in a module, or of all if the state has none of it.
+func (s *State) addressesLike(parts []part) []string {
+	var all, like []string
+	for _, i := range s.instances {
+		var names []string
+		for _, p := range i.resource {
+			names = append(names, p.text)
+		}
+		address := strings.Join(names, ".")
+		if !slices.Contains(all, address) {
+			all = append(all, address)
+		}
+		if n := len(i.resource) - 1; hasPrefix(parts, i.resource[:n]) && !slices.Contains(like, address) {
+			like = append(like, address)
+		}
+	}
+	if len(like) > 0 {
+		return like
+	}
+	return all
 }
 
 // group returns the instances of one resource: a list in the order of count, or a map by the keys of for_each.
@@ -170,7 +217,7 @@ func follow(value any, path []part, address string) (any, error) {
 		case map[string]any:
 			inner, ok := v[p.text]
 			if !ok {
-				return nil, fmt.Errorf("%s has no %s in the state", address, p.text)
+				return nil, fmt.Errorf("%s has no %s in the state%s", address, p.text, listNames(slices.Collect(maps.Keys(v))))
 			}
 			value = inner
 		case []any:
