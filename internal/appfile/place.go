@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -77,6 +78,15 @@ func (a *Application) PlaceOfText(text string, members ...string) string {
 // PlaceOfKey returns where the files first give a key. It is empty if they do not.
 func (a *Application) PlaceOfKey(key string) string {
 	return firstOf(a.findTexts(func(t namedText) bool { return t.key == key }))
+}
+
+// PlaceOfTimeout returns where the files give the timeout of the deployment. It is empty if they do not, or a flag gives
+// another one.
+func (a *Application) PlaceOfTimeout() string {
+	return firstOf(a.findTexts(func(t namedText) bool {
+		span, err := time.ParseDuration(t.text)
+		return t.key == "timeout" && (t.in == "" || t.in == "spec") && err == nil && span == a.Timeout
+	}))
 }
 
 // PlaceOfCanaryGroup returns where the files name the target group of the canary. It is empty if they do not.

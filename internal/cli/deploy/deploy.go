@@ -166,6 +166,7 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 	if how.NoWait {
 		warnNoRollback(pre.plan)
 	}
+	pre.warnShortLimitsAtStart(ctx)
 	return p.runNewDeployment(ctx, j, pre, how)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli/report"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
@@ -215,7 +217,7 @@ func (p *program) prepareForecast(ctx context.Context, path string, o planFlags,
 	}
 	f := forecastPlan(ctx, pre)
 	if f != nil {
-		pre.plan.Warnings = append(pre.plan.Warnings, f.TooShort...)
+		pre.warnShortLimits(*f)
 	}
 	return pre, f, nil
 }
@@ -248,6 +250,33 @@ func forecastPlan(ctx context.Context, pre *preparedPlan) *forecast.Forecast {
 		f.Assumes = append(f.Assumes, fmt.Sprintf("the service has usual timings; they could not be read: %v", err))
 	}
 	return &f
+}
+
+// warnShortLimits adds a warning for each limit of the files that ends the deployment before the forecast does.
+func (p *preparedPlan) warnShortLimits(f forecast.Forecast) {
+	short := slices.Clone(f.TooShort)
+	if place := p.app.PlaceOfTimeout(); place != "" && f.Took > p.plan.Timeout && len(short) > 0 {
+		short[0] = place + ": " + short[0] // the timeout of the deployment is the first
+	}
+	p.plan.Warnings = append(p.plan.Warnings, short...)
+}
+
+// warnShortLimitsAtStart is warnShortLimits for a deployment, which reads the timings of the service only if usual ones are
+// too long.
+func (p *preparedPlan) warnShortLimitsAtStart(ctx context.Context) {
+	if !p.plan.HasChanges() || !p.plan.Mode().HasService() || p.app == nil {
+		return
+	}
+	var usual forecast.Timings
+	if p.state.Service != nil {
+		usual.Tasks = int(p.state.Service.DesiredCount)
+	}
+	if len(mode.NewForecast(p.plan, usual).TooShort) == 0 {
+		return
+	}
+	if t, err := survey.ReadTimings(account.WithOptionalReads(ctx), p.account, p.plan, p.state); err == nil {
+		p.warnShortLimits(mode.NewForecast(p.plan, t))
+	}
 }
 
 // warnOfOpen adds a warning for each unfinished deployment of the journal.
