@@ -12,9 +12,9 @@ import (
 
 // PollReads holds what was read during one poll, so that several readers of the poll share a call.
 //
-// A read is shared within its poll only. Every write and every pause ends the poll, and so does
-// shareLimit; rules are shared after writes that are not to a load balancer. Reads that prove an effect or decide that no work remains are never shared: they call
-// AWS, as [Step.ObserveService] does.
+// A read is shared within its poll only. Every write and every pause ends the poll, and so does shareLimit; rules are
+// shared after writes that are not to a load balancer. Reads that prove an effect or decide that no work remains are never
+// shared: they call AWS, as [Step.ObserveService] does.
 type PollReads struct {
 	mu    sync.Mutex // a wait for ECS polls next to its checks
 	epoch int        // of the poll; raised by every write and every pause
