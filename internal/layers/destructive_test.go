@@ -70,7 +70,7 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 	"remove the other groups from the rule: aws elbv2 modify-": {
 		"a read of the rule shows a group of the files with weight, and others without any", "TestChoose"},
 	"name another rule under listenerRules. Or take from … of its requests: aws elbv2 modify-": {
-		"a read of the rule shows a group of the files with weight; the text names the others and what they lose", "TestChoose"},
+		"a read of the rule shows a group of the files with weight; the text names what the others lose", "TestChoose"},
 	"stop the task, which still runs: sluice tasks --id ID --stop": {
 		"the timeout of a deployment without a service passed while its tasks ran", "run.txtar"},
 	"run sluice resume … to release it, or give this command --take-over": {

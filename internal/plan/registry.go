@@ -25,7 +25,8 @@ type Record struct {
 	TTL  time.Duration `json:"ttl"`  // nanoseconds
 }
 
-// FindRegistry returns the registry with an ARN as the plan knows it. The registry that the files name takes precedence.
+// FindRegistry returns the registry with an ARN as the plan knows it. A registry whose shares sluice manages takes
+// precedence.
 func (p *Plan) FindRegistry(arn string) (r Registry, ok bool) {
 	if p.Registry != nil {
 		return *p.Registry, true

@@ -86,7 +86,8 @@ func TestSuccessOfARollingUpdateIsAboutCallers(t *testing.T) {
 	}
 }
 
-// A rule that another process adds during a deployment, and that gets a part of the requests first, is named in the outcome.
+// A rule that another process adds during a deployment, and that gets a part of the requests first, is named in the
+// outcome.
 func TestNewRuleInFrontIsNamed(t *testing.T) {
 	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {

@@ -152,9 +152,9 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t v
 	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), unknown, nil
 }
 
-// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none, or another process or person
-// deleted the name. Plans for policies of earlier
-// versions do not need the reads: without the permission a note says that the name was not checked.
+// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none, or another process or
+// person deleted the name. Plans for policies of earlier versions do not need the reads: without the permission a note
+// says that the name was not checked.
 func readNameOf(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*view.Name, []string, error) {
 	var arn string
 	if all := live.RegistryARNs(); len(all) > 0 {

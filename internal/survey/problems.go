@@ -142,7 +142,8 @@ func surveyCallersOfName(ctx context.Context, a *account.Account, r plan.Registr
 	if live.ServiceStatus() != "ACTIVE" || live.Service.DesiredCount == 0 || live.Name != nil {
 		return
 	}
-	name, err := cloudmap.DiscoverName(account.WithOptionalReads(ctx), cloudmap.InstanceClient{API: a.CloudMap(), Registry: r})
+	name, err := cloudmap.DiscoverName(account.WithOptionalReads(ctx),
+		cloudmap.InstanceClient{API: a.CloudMap(), Registry: r})
 	if err == nil {
 		live.Name = name
 	}

@@ -57,8 +57,8 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	case wrong == "" && t.IsUnused() && t.Name == nil:
 		return Decision{Cause: NoRequests}
 	case wrong == "" && t.IsUnused():
-		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " + t.Name.FullName +
-			" reach it"}
+		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " +
+			t.Name.FullName + " reach it"}
 	case wrong == "" && (lacks == "" || late):
 		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before)))}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):

@@ -208,10 +208,11 @@ func TestDecideTellsOfNewRulesInFront(t *testing.T) {
 			"rule 2 of port 80 is new and gets the requests for path /api/*, whose action is fixed-response"},
 		"another service": {[]Route{all}, []Route{when(rule("3", to(others, 1)), "path-pattern", "/api/*"), all},
 			"rule 3 of port 80 is new and gets the requests for path /api/*, which forwards to others 1"},
-		"it was there before":  {[]Route{fixed, all}, []Route{fixed, all}, ""},
-		"to the service too":   {[]Route{all}, []Route{when(rule("3", to(blue, 1)), "path-pattern", "/api/*"), all}, ""},
-		"behind the rule":      {[]Route{rule("1", to(blue, 1))}, []Route{rule("1", to(blue, 1)), fixed}, ""},
-		"for another host":     {[]Route{shop}, []Route{when(rule("3", to(others, 1)), "host-header", "blog.example"), shop}, ""},
+		"it was there before": {[]Route{fixed, all}, []Route{fixed, all}, ""},
+		"to the service too":  {[]Route{all}, []Route{when(rule("3", to(blue, 1)), "path-pattern", "/api/*"), all}, ""},
+		"behind the rule":     {[]Route{rule("1", to(blue, 1))}, []Route{rule("1", to(blue, 1)), fixed}, ""},
+		"for another host": {[]Route{shop},
+			[]Route{when(rule("3", to(others, 1)), "host-header", "blog.example"), shop}, ""},
 		"for a part of a host": {[]Route{shop}, []Route{inHost(fixed, shop), shop}, "rule 2 of port 80 is new"},
 	} {
 		t.Run(name, func(t *testing.T) {

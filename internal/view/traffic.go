@@ -376,8 +376,8 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 	}
 }
 
-// addFront adds the rules that get a part of the requests of r first, and send none of it to the service. It omits rules
-// of which this is not known.
+// addFront adds the rules that get a part of the requests of r first, and send none of it to the service. It omits
+// rules of which this is not known.
 func (t *Traffic) addFront(r Route, rules []Route) {
 	if !t.serves(r) {
 		return
@@ -390,8 +390,8 @@ func (t *Traffic) addFront(r Route, rules []Route) {
 	}
 }
 
-// TakenSince describes the rules that get a part of the service's requests first, and did not in an earlier read; empty:
-// there is none, or that read does not tell.
+// TakenSince describes the rules that get a part of the service's requests first, and did not in an earlier read;
+// empty: there is none, or that read does not tell.
 func (t Traffic) TakenSince(before Traffic) string {
 	var all []string
 	for _, f := range t.front {

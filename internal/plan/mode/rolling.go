@@ -88,8 +88,8 @@ func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	warnLeavesStrategy(p, app, live)
 }
 
-// warnLeavesStrategy warns that a rolling update moves no requests. ECS's own strategies leave the rule at the one or the
-// other target group, in turns. Of a pair of groups, the tasks of a rolling update start in the one that serves.
+// warnLeavesStrategy warns that a rolling update moves no requests. ECS's own strategies leave the rule at the one or
+// the other target group, in turns. Of a pair of groups, the tasks of a rolling update start in the one that serves.
 func warnLeavesStrategy(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if live.Service == nil || live.Service.DeploymentConfiguration == nil || p.Strategy != "" ||
 		app.Service.Input.DeploymentConfiguration == nil {

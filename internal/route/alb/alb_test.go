@@ -53,8 +53,8 @@ func TestChoose(t *testing.T) {
 	idle := rule("idle", forward(tuple(primary, 0), tuple(canary, 0), tuple(third, 1)))
 	shared := rule("shared", forward(tuple(primary, 80), tuple(third, 20)))
 	leftover := rule("leftover", forward(tuple(primary, 80), tuple(canary, 20), tuple(third, 0)))
-	const withCanary = `[{"ForwardConfig":{"TargetGroups":[{"TargetGroupArn":"` + primary + `","Weight":80},{"TargetGroupArn":"` +
-		canary + `","Weight":0}]},"Type":"forward"}]`
+	const withCanary = `[{"ForwardConfig":{"TargetGroups":[{"TargetGroupArn":"` + primary +
+		`","Weight":80},{"TargetGroupArn":"` + canary + `","Weight":0}]},"Type":"forward"}]`
 	const bothAtOne = `[{"ForwardConfig":{"TargetGroups":[{"TargetGroupArn":"` + primary + `","Weight":1},{"TargetGroupArn":"` +
 		canary + `","Weight":1}]},"Type":"forward"}]`
 	for name, c := range map[string]struct {
@@ -68,10 +68,12 @@ func TestChoose(t *testing.T) {
 		"the primary alone is left beside one": {rules: []Rule{alone, pair}, steered: "pair"},
 		"a test listener is never touched":     {rules: []Rule{test, pair}, steered: "pair"},
 		"three groups are not ours": {rules: []Rule{other, three},
-			err:  "its requests also go to api 1",
-			next: "Or take from api 33.3 % of its requests: aws elbv2 modify-rule --rule-arn three --actions '" + bothAtOne + "'"},
+			err: "its requests also go to api 1",
+			next: "Or take from api 33.3 % of its requests: aws elbv2 modify-rule --rule-arn three --actions '" +
+				bothAtOne + "'"},
 		"two groups, one of them not ours": {rules: []Rule{shared}, err: "its requests also go to api 20",
-			next: "Or take from api 20 % of its requests: aws elbv2 modify-rule --rule-arn shared --actions '" + withCanary + "'"},
+			next: "Or take from api 20 % of its requests: aws elbv2 modify-rule --rule-arn shared --actions '" +
+				withCanary + "'"},
 		"a third group without weight": {rules: []Rule{leftover}, err: "its requests also go to api 0",
 			next: "remove the other groups from the rule: aws elbv2 modify-rule"},
 		"a listener is named": {rules: []Rule{def}, named: []string{"listener"}, err: "this is a listener, not a rule",

@@ -61,8 +61,8 @@ func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
 	return c, nil
 }
 
-// otherGroupsError returns the error of the first rule that forwards to the primary or to both groups of the service, and
-// also to others; nil if there is none.
+// otherGroupsError returns the error of the first rule that forwards to the primary or to both groups of the service,
+// and also to others; nil if there is none.
 func otherGroupsError(rules []Rule, p TargetGroups) error {
 	for _, r := range rules {
 		if next := p.withoutOthers(r); next != "" {
@@ -80,9 +80,9 @@ func (p TargetGroups) describeOthers(r Rule) error {
 }
 
 // withoutOthers returns the command that removes the groups from a rule that are not of the service, and says which
-// requests they lose. The weights of the service's groups stay, and a canary that the rule lacks is added without weight. It
-// is empty if there is none to remove, if no group with weight would be left, or if the rule lacks the primary: the files
-// may name the wrong group.
+// requests they lose. The weights of the service's groups stay, and a canary that the rule lacks is added without
+// weight. It is empty if there is none to remove, if no group with weight would be left, or if the rule lacks the
+// primary: the files may name the wrong group.
 func (p TargetGroups) withoutOthers(r Rule) string {
 	ours, others := p.split(r)
 	serves := slices.ContainsFunc(ours, func(s sluice.Share) bool { return s.Weight > 0 })
@@ -100,7 +100,7 @@ func (p TargetGroups) withoutOthers(r Rule) string {
 	return "remove the other groups from the rule: " + command
 }
 
-// describeParts describes the part of a rule's requests that some of its groups get: "other 20 %"; empty: they get none.
+// describeParts describes the part of a rule's requests that some of its groups get: "other 20 %"; empty: none.
 func describeParts(r Rule, some []sluice.Share) string {
 	all := 0
 	for _, s := range r.Forward {
@@ -165,7 +165,8 @@ func listenerError(rules []Rule, arn string) error {
 		return nil
 	}
 	return &sluice.Error{Op: "find the listener rule named under listenerRules", Resource: arn, Kind: sluice.Conflict,
-		Err:  errors.New("this is a listener, not a rule: its default action is its default rule, which has an ARN of its own"),
+		Err: errors.New("this is a listener, not a rule: its default action is its default rule, which has an ARN of " +
+			"its own"),
 		Next: "name the default rule of the listener under listenerRules: " + rules[i].ARN}
 }
 

@@ -25,8 +25,8 @@ func ReadName(ctx context.Context, n InstanceClient, runs func(task string) bool
 	return name, unknown, err
 }
 
-// NameOf returns what callers resolve if all are the instances of the registry. Tasks that have stopped are not told from
-// others.
+// NameOf returns what callers resolve if all are the instances of the registry. Tasks that have stopped are not told
+// from others.
 func NameOf(r plan.Registry, all []Instance, runs func(task string) bool) *view.Name {
 	name, _, _ := newName(r, all, runs)
 	return name
@@ -41,8 +41,8 @@ func DiscoverName(ctx context.Context, n InstanceClient) (*view.Name, error) {
 	return NameOf(n.Registry, all, func(id string) bool { return !IsUnknown(id) }), nil
 }
 
-// newName returns what callers resolve, the ids of instances that neither ECS nor sluice registered, and the tasks of the
-// instances that sluice registered and of which none runs.
+// newName returns what callers resolve, the ids of instances that neither ECS nor sluice registered, and the tasks of
+// the instances that sluice registered and of which none runs.
 func newName(r plan.Registry, all []Instance, runs func(task string) bool) (name *view.Name, unknown, own []string) {
 	if healthy := slices.DeleteFunc(slices.Clone(all), func(i Instance) bool { return !i.Healthy }); len(healthy) > 0 {
 		all = healthy

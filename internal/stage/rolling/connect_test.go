@@ -28,7 +28,7 @@ func connectedFiles(b *stagetest.Bench) fstest.MapFS {
 	return files
 }
 
-// A version without Service Connect replaces one with it: UpdateService keeps a configuration that a request leaves out.
+// A version without Service Connect replaces one with it: UpdateService keeps a configuration that a request lacks.
 func TestServiceConnectIsRemovedWithItsVersion(t *testing.T) {
 	ctx := context.Background()
 	for name, back := range map[string]func(b *stagetest.Bench, id string) engine.RunResult{

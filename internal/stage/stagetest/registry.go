@@ -32,7 +32,8 @@ func (b *Bench) CreateRegistry() Registry {
 		return o.Status == sdtypes.OperationStatusSuccess
 	})
 	s := Got(r.API.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("web"), NamespaceId: &namespace,
-		DnsConfig:               &sdtypes.DnsConfig{DnsRecords: []sdtypes.DnsRecord{{Type: sdtypes.RecordTypeA, TTL: aws.Int64(10)}}},
+		DnsConfig: &sdtypes.DnsConfig{
+			DnsRecords: []sdtypes.DnsRecord{{Type: sdtypes.RecordTypeA, TTL: aws.Int64(10)}}},
 		HealthCheckCustomConfig: &sdtypes.HealthCheckCustomConfig{FailureThreshold: aws.Int32(1)}}))(b).Service
 	r.ID, r.arn = s.Id, *s.Arn
 	return r
