@@ -25,22 +25,13 @@ func confirmServing(ctx context.Context, s *step.Step, o sluice.Outcome) error {
 		return err
 	}
 	serves := func(live *ecs.ServiceState) bool { return live.Serving() == want || adopted(live) }
-	for _, held := range s.Reads.FindServices(s.Clock.Now()) {
-		if serves(held.State) {
-			s.Confirmed = held.State // no write followed it
-			return nil
-		}
+	if held := s.Reads.FindService(s.Clock.Now()); held.State != nil && serves(held.State) {
+		s.Confirmed = held.State // no write followed it
+		return nil
 	}
 	live, err := s.AwaitRead(ctx, step.WriteProof{WriteName: want + " as PRIMARY", SentAt: s.Clock.Now(),
 		Shows: serves},
-		func(ctx context.Context) (*ecs.ServiceState, error) {
-			of := s.Reads.BeginRead(s.Clock.Now())
-			live, err := readActive(ctx, s)
-			if err == nil {
-				s.Reads.Hold(step.UncheckedKey, of, live)
-			}
-			return live, err
-		})
+		func(ctx context.Context) (*ecs.ServiceState, error) { return readActive(ctx, s) })
 	if err != nil {
 		return err
 	}

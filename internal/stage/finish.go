@@ -38,6 +38,7 @@ type Ending struct {
 // finishDeployment does what [Run.Finish] says.
 func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending, error) {
 	ctx = s.WithRetries(ctx)
+	s.Reads.EndPoll() // what the last stage read does not confirm the outcome
 	end := Ending{Outcome: o}
 	if o == sluice.Succeeded {
 		if err := tryDeregisterOld(ctx, s); err != nil {

@@ -122,8 +122,10 @@ func removeCreated(ctx context.Context, s *step.Step) error {
 	if err := s.Access.WaitForPropagation(ctx); err != nil {
 		return err
 	}
-	if err := s.AwaitReadLag(ctx); err != nil {
-		return err
+	if !s.HasAwaitedReadLag() {
+		if err := s.AwaitReadLag(ctx); err != nil {
+			return err
+		}
 	}
 	if err := step.RepromotePrimary(ctx, s.Hosting); err != nil {
 		return err

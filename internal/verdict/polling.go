@@ -193,7 +193,7 @@ func (r *ServiceFollower) restoredWait(s *Service, now time.Time) time.Duration 
 	if waited < firstRestored && len(s.Deployments) > 1 && (ran || r.failures.Count() == 0) {
 		return max(firstRestored-waited, restoredInterval)
 	}
-	return min(max(restoredInterval, waited/8), longestRestored)
+	return min(max(restoredInterval, now.Sub(r.pace.changedAt)/8), longestRestored)
 }
 
 // guardedOr returns the first interval if ECS rolls a failed deployment back, else the second.

@@ -142,11 +142,8 @@ const ReadLag = ecs.ReadLag
 
 // AwaitReadLag reads the service, and waits until the next read must show its current state. Our
 // last write may be recent, or may be that of a killed process. The method comes before reads that
-// decide that no work remains. It does nothing if it has just waited, and nothing was written since.
+// decide that no work remains.
 func (s *Step) AwaitReadLag(ctx context.Context) error {
-	if s.lagEndedAt.After(s.WroteAt) && s.Clock.Now().Sub(s.lagEndedAt) <= shareLimit {
-		return nil
-	}
 	if _, err := ObserveShared(ctx, s); err != nil {
 		return err
 	}
@@ -155,6 +152,11 @@ func (s *Step) AwaitReadLag(ctx context.Context) error {
 	}
 	s.lagEndedAt = s.Clock.Now()
 	return nil
+}
+
+// HasAwaitedReadLag reports whether AwaitReadLag has just ended, and nothing was written since.
+func (s *Step) HasAwaitedReadLag() bool {
+	return s.lagEndedAt.After(s.WroteAt) && s.Clock.Now().Sub(s.lagEndedAt) <= shareLimit
 }
 
 // AwaitSecondRead waits between two reads that must both show that a resource does not exist.
