@@ -266,18 +266,18 @@ var failingCalls = []struct {
 	noBreaker      bool
 	most           int
 }{
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 31},
-	{"rolling", "sim/web:v2-never-healthy", false, 37},
-	{"rolling", "sim/web:v2-noboot", false, 30},
-	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 37},
-	{"rolling", "sim/web:v2-never-healthy", true, 45},
-	{"rolling", "sim/web:v2-noboot", true, 34},
-	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 83},
-	{"canary", "sim/web:v2-noboot", false, 72},
-	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 73},
-	{"bluegreen", "sim/web:v2-noboot", false, 57},
-	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 50},
-	{"codedeploy", "sim/web:v2-noboot", false, 50},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", false, 32},
+	{"rolling", "sim/web:v2-never-healthy", false, 38},
+	{"rolling", "sim/web:v2-noboot", false, 31},
+	{"rolling", "sim/web:v2-crash-after-2s-exit-3", true, 38},
+	{"rolling", "sim/web:v2-never-healthy", true, 46},
+	{"rolling", "sim/web:v2-noboot", true, 35},
+	{"canary", "sim/web:v2-crash-after-2s-exit-3", false, 84},
+	{"canary", "sim/web:v2-noboot", false, 73},
+	{"bluegreen", "sim/web:v2-crash-after-2s-exit-3", false, 74},
+	{"bluegreen", "sim/web:v2-noboot", false, 58},
+	{"codedeploy", "sim/web:v2-crash-after-2s-exit-3", false, 51},
+	{"codedeploy", "sim/web:v2-noboot", false, 51},
 }
 
 // TestCallsOfAFailingDeployment: polls are rare while the circuit breaker counts, and while tasks of the rollback

@@ -15,9 +15,9 @@ func TestCallsOfAFailingNativeDeployment(t *testing.T) {
 		kind, image string
 		most        int
 	}{
-		{"BLUE_GREEN", "sim/web:v2-crash-after-2s-exit-3", 51},
-		{"CANARY", "sim/web:v2-crash-after-2s-exit-3", 51},
-		{"BLUE_GREEN", "sim/web:v2-noboot", 47},
+		{"BLUE_GREEN", "sim/web:v2-crash-after-2s-exit-3", 52},
+		{"CANARY", "sim/web:v2-crash-after-2s-exit-3", 52},
+		{"BLUE_GREEN", "sim/web:v2-noboot", 48},
 	} {
 		stagetest.RunNative(t, stagetest.Strategies[c.kind], func(b *stagetest.Bench) {
 			began, calls := b.Clock.Now(), map[string]int{}
