@@ -91,6 +91,8 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 		"a person asked to delete this service, and it has tasks", "tasks.txtar"},
 	"run sluice tasks to list the tasks, and sluice tasks --id ID --stop": {
 		"a person asked to roll back a deployment of a standalone task", "run.txtar"},
+	"name the folder, and the revision by its flag: sluice deregister DIR --revision": {
+		"a person asked to deregister this revision; one that is in use is refused", "mistakes.txtar"},
 	"leave --deregister-task-definition out, and run sluice deregister later": {
 		"a person gave --deregister-task-definition", "codedeploy-until.txtar"},
 }

@@ -77,6 +77,10 @@ func (o deregisterFlags) check() error {
 }
 
 func (p *program) runDeregister(ctx context.Context, path string, o deregisterFlags) error {
+	if _, number, isRevision := strings.Cut(path, ":"); isRevision && o.revision == "" && !p.Exists(path) {
+		return &sluice.Error{Op: "sluice deregister", Resource: path, Err: errors.New("it is a revision, and the argument is the " +
+			"folder of an application"), Next: "name the folder, and the revision by its flag: sluice deregister DIR --revision " + number}
+	}
 	if err := o.check(); err != nil {
 		return err
 	}

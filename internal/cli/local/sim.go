@@ -58,7 +58,7 @@ service in AWS, with all listener rules, with read calls only.`,
 	f.StringVar(&o.listen, "listen", "127.0.0.1:4566", "`address` of the AWS APIs; port 0 chooses one")
 	f.Float64Var(&o.speed, "speed", 1, "how many times faster time passes")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
-	f.StringVar(&o.world, "world", "", "YAML `file` with the resources at the start")
+	f.Var(session.OnceFlag(&o.world), "world", "YAML `file` with the resources at the start")
 	o.like.register(f)
 	f.BoolVar(&o.hostImages, "allow-host-images", false, "let images host:<command> run that command on this machine")
 	f.BoolVar(&o.allowRemote, "allow-remote", false,

@@ -64,7 +64,8 @@ func (l *simSource) check(world string) error {
 	}
 	switch named := l.cluster != "" || l.service != ""; {
 	case l.second != "":
-		return wrong("give one of them; --print-world prints its world, to which a file of --world can add others",
+		return wrong("write each world with --from DIR --print-world, join the lists of the two files in one, and give "+
+			"that as --world",
 			"--from builds the world of one application, but is given %s and %s", l.from, l.second)
 	case world != "" && (l.from != "" || l.fromLive):
 		return wrong("give one of them", "--world, --from and --from-live are different worlds")

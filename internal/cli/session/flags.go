@@ -50,6 +50,9 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 // onceFlag is a text that is given once: with two values, only the last one would count.
 type onceFlag struct{ to *string }
 
+// OnceFlag returns the value of a flag whose text is given once; a second one is an error.
+func OnceFlag(to *string) pflag.Value { return onceFlag{to} }
+
 func (f onceFlag) String() string { return *f.to }
 
 // Type is that of a text, see [RefuseEmptyValues].

@@ -205,11 +205,20 @@ func (p *program) printTasksJSON(all []ecs.Task) error {
 	return nil
 }
 
+// healthText is the result of the health checks of a task's containers, in the words of sluice status. A task without such
+// checks has none, although ECS returns UNKNOWN for it.
+func healthText(health string) string {
+	if health == "UNKNOWN" {
+		return "-"
+	}
+	return cmp.Or(strings.ToLower(health), "-")
+}
+
 func printTaskTable(to io.Writer, all []ecs.Task) error {
 	w := show.NewTable(to)
 	fmt.Fprintln(w, "TASK\tREVISION\tSTATUS\tHEALTH\tADDRESS\tCREATED")
 	for _, t := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Revision, t.Status, t.Health, cmp.Or(t.Address, "-"),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Revision, t.Status, healthText(t.Health), cmp.Or(t.Address, "-"),
 			show.FormatTime(t.CreatedAt))
 	}
 	return w.Flush()
