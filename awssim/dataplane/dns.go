@@ -54,15 +54,15 @@ func ListenDNS(addr string, names NameLookup, seed uint64) (*DNS, error) {
 // bindBoth binds a port that is free for both UDP and TCP.
 func bindBoth(addr string) (packets net.PacketConn, stream net.Listener, err error) {
 	for range 20 {
-		packets, err = net.ListenPacket("udp", addr)
+		stream, err = net.Listen("tcp", addr) // first: on a busy machine fewer ports are free for it
 		if err != nil {
 			return nil, nil, err
 		}
-		stream, err = net.Listen("tcp", packets.LocalAddr().String())
+		packets, err = net.ListenPacket("udp", stream.Addr().String())
 		if err == nil {
 			return packets, stream, nil
 		}
-		_ = packets.Close()
+		_ = stream.Close()
 	}
 	return nil, nil, err
 }
