@@ -194,3 +194,22 @@ func TestPipelineOverAVersionThatRecovered(t *testing.T) {
 		})
 	}
 }
+
+// All tasks of the running version ended after minutes, and those in their places are healthy, but have not outlived
+// them yet. What failed before the deployment does not end it. A version that ends within seconds still does.
+func TestPipelineOverAVersionWhoseTasksWereAllReplaced(t *testing.T) {
+	t.Parallel()
+	for v1, want := range map[string]sluice.Outcome{"sim/web:v1-crash-after-500s": sluice.Succeeded,
+		v1Crashes: sluice.Failed} {
+		t.Run(v1, func(t *testing.T) {
+			t.Parallel()
+			stagetest.Run(t, stagetest.Options{V1: v1}, func(b *stagetest.Bench) {
+				b.Sleep(610 * time.Second)
+				end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
+				if end.Outcome != want {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+			})
+		})
+	}
+}

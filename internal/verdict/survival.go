@@ -38,6 +38,13 @@ func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosi
 	return s
 }
 
+// ServedBefore reports whether one of the stopped tasks had run for long enough to serve. The version then serves while
+// tasks of it are healthy, although these may stop too. Tasks that stop within a minute are seldom healthy together.
+func ServedBefore(stopped []diagnosis.Stopped) bool {
+	life, _ := diagnosis.Failures{}.AddStopped(stopped, nil).LongestLife()
+	return life >= shortestStable
+}
+
 // SeemsToFail reports whether a read of a service is a reason to read its stopped tasks: fewer tasks run than are
 // desired, or ECS has replaced tasks since it started those of the version that serves.
 func (s *Service) SeemsToFail() bool {

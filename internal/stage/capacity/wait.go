@@ -178,6 +178,7 @@ func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verd
 	}
 	w.Latest, w.LatestAt = now, s.Clock.Now()
 	o := verdict.Observation{At: w.LatestAt, Set: &now.TaskSet, Events: now.Events}
+	isFirst := w.StoppedReadAt.IsZero()
 	if err := readStopped(ctx, s, w, &o); err != nil {
 		return o, err
 	}
@@ -187,6 +188,9 @@ func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verd
 	}
 	err = s.Access.ObserveTargets(ctx, w, &o)
 	w.Targets = TargetsText(o)
+	if isFirst && isFormer(s, w) && health.CountTasks(o).Healthy > 0 && verdict.ServedBefore(o.NewlyStopped) {
+		o.NewlyStopped = nil // they failed before, and the version serves now: what fails from now on counts
+	}
 	return o, err
 }
 
@@ -284,13 +288,18 @@ func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) er
 // ofFormer says in the error of a wait for the version that served before the deployment that it is not about the new
 // one, and names the deployment that does not wait for it.
 func ofFormer(s *step.Step, w *step.MemberWatch, err *sluice.Error) error {
-	isFormer := w.Variant == sluice.Primary && w.Latest.Revision == s.Plan.From
-	if !isFormer || s.IsRollback() || s.Stage.Adopts() || s.Plan.KeepsVersion() {
+	if !isFormer(s, w) {
 		return err
 	}
 	err.Err = fmt.Errorf("the running version %s does not work: %w", s.Plan.From, err.Err)
 	err.Next = replaceAtOnce
 	return err
+}
+
+// isFormer reports whether a wait is for the version that served before the deployment, and that another one replaces.
+func isFormer(s *step.Step, w *step.MemberWatch) bool {
+	return w.Variant == sluice.Primary && w.Latest.Revision == s.Plan.From && !s.IsRollback() && !s.Stage.Adopts() &&
+		!s.Plan.KeepsVersion()
 }
 
 // replaceAtOnce is what to do if a pipeline waits for the version that it replaces, and that version does not work.
