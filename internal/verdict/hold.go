@@ -43,7 +43,7 @@ func (r *ServiceFollower) holdOf(o Observation, end *conclusion) hold {
 		return claimed
 	}
 	switch {
-	case s.Desired == 0 && !r.want.AllowsNoTasks:
+	case r.lacksTasks(s):
 		return hold{why: "no task is desired"}
 	case missing:
 		return hold{why: fmt.Sprintf("success needs %s", sluice.Plural(r.followed.wantedTasks(s), "task"))}

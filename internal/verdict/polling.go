@@ -297,11 +297,15 @@ func (r *ServiceFollower) changeExpected(s *Service, now time.Time) bool {
 		rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.pace.changedAt) < time.Minute)
 }
 
+// lacksTasks reports whether no task is desired that would show whether a version works, the restored one too.
+func (r *ServiceFollower) lacksTasks(s *Service) bool {
+	return s != nil && s.Desired == 0 && s.Status == "ACTIVE" && !r.want.AllowsNoTasks
+}
+
 // checkLimits ends a wait that AWS does not end.
 func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	s := o.Service
-	if s != nil && trackSince(&r.since.noDesired, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.AllowsNoTasks,
-		o.At) >= confirmAfter {
+	if trackSince(&r.since.noDesired, r.lacksTasks(s), o.At) >= confirmAfter {
 		return concludeNoTask(s.Name)
 	}
 	if s != nil && r.followed.bound {

@@ -306,7 +306,7 @@ func (r *ServiceFollower) outcomeNow(o Observation) *conclusion {
 		return end
 	}
 	end := r.judgeBySource(o)
-	if end != nil && r.needsSecondPoll(o, end) {
+	if end != nil && (r.needsSecondPoll(o, end) || end.outcome == sluice.RolledBack && r.lacksTasks(o.Service)) {
 		return nil
 	}
 	if end = r.concludeSuccess(o, end); end == nil {

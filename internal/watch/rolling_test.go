@@ -238,6 +238,24 @@ func TestServiceDeletedDuringADeployment(t *testing.T) {
 	}
 }
 
+// The desired count is 0, and the deployment was rolled back: no task of either version shows anything.
+func TestNoTaskAfterARollback(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+		b.deploy("web", b.revision("sim/web:v2?crash-after=3s"))
+		b.until("AWS has rolled back", func() bool {
+			d := b.service("web").Deployments
+			return len(d) == 1 && d[0].RolloutState == "COMPLETED" && strings.HasSuffix(*d[0].TaskDefinition, "/web:1")
+		})
+		b.scale("web", 0)
+		v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+		b.ends(v, sluice.Gone, "", diagnosis.ExitCode)
+		if !v.NoTasks {
+			t.Error(v.Detail)
+		}
+	})
+}
+
 func TestWhatCannotBeJudged(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 1})
