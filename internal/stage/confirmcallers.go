@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -152,9 +153,8 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t v
 	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), unknown, nil
 }
 
-// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none, or another process or
-// person deleted the name. Plans for policies of earlier versions do not need the reads: without the permission a note
-// says that the name was not checked.
+// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none. Plans for policies of earlier
+// versions do not need the reads: without the permission a note says that the name was not checked.
 func readNameOf(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*view.Name, []string, error) {
 	var arn string
 	if all := live.RegistryARNs(); len(all) > 0 {
@@ -179,8 +179,8 @@ func readNameOf(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*vie
 		}
 		return nil, nil, nil
 	}
-	if sluice.KindOf(err) == sluice.NotFound {
-		return nil, nil, nil
+	if missing := cloudmap.MissingName(cmp.Or(arn, r.ARN), err); missing != nil {
+		return missing, nil, nil
 	}
 	return n, unknown, err
 }

@@ -11,6 +11,8 @@ type Name struct {
 	FullName string `json:"fullName"` // "api.shop.local"
 	HasDNS   bool   `json:"hasDNS,omitempty"`
 	Command  string `json:"command"` // shows what callers resolve
+	// Missing says what does not exist, of a name that the service still has; empty: the name exists.
+	Missing string `json:"missing,omitempty"`
 	// Resolved counts the instances that callers resolve, and Serving those of them whose tasks run the version that
 	// should serve.
 	Resolved int `json:"resolved"`
@@ -27,6 +29,8 @@ func (n *Name) Problem() string {
 	switch {
 	case n == nil:
 		return ""
+	case n.Missing != "":
+		return n.Missing
 	case n.Resolved == 0:
 		return "no instance is registered under " + n.FullName
 	case n.Serving == 0:
@@ -39,10 +43,13 @@ func (n *Name) Problem() string {
 	return ""
 }
 
-// Next returns the command that shows the instances of the name; empty: the name has no problem.
+// Next returns what to do about the problem of the name; empty: the name has none.
 func (n *Name) Next() string {
-	if n.Problem() == "" {
+	switch {
+	case n.Problem() == "":
 		return ""
+	case n.Missing != "":
+		return "name an existing Cloud Map service in serviceRegistries of the service definition, and deploy it: " + n.Command
 	}
 	return "see what callers resolve: " + n.Command
 }

@@ -34,21 +34,25 @@ func (b *bench) register(service string) (*awssd.Client, *string) {
 // A wait succeeds only if callers of the name of the service get the revision, with a load balancer and without one.
 func TestSuccessIsAboutCallersOfTheName(t *testing.T) {
 	const empty = "web:2 serves, 2 of 2 running, but no instance is registered under web.shop.local"
+	const deleted = "web:2 serves, 2 of 2 running, but the Cloud Map service srv-"
 	for _, c := range []struct {
 		name     string
 		balanced bool
 		empties  bool
+		deletes  bool
 		fault    string
 		outcome  sluice.Outcome
 		callers  verdict.Callers
 		detail   string
 		unread   string
 	}{
-		{"served", true, false, "", sluice.Succeeded, verdict.CallersServed, "web:2 serves", ""},
-		{"no instances", true, true, "", sluice.Failed, verdict.CallersServed, empty, ""},
-		{"only a name", false, false, "", sluice.Succeeded, verdict.CallersServed, "web:2 serves", ""},
-		{"only a name without instances", false, true, "", sluice.Failed, verdict.CallersNone, empty, ""},
-		{"no permission", true, true, "denied servicediscovery:*", sluice.Succeeded, verdict.CallersServed, "web:2 serves",
+		{"served", true, false, false, "", sluice.Succeeded, verdict.CallersServed, "web:2 serves", ""},
+		{"no instances", true, true, false, "", sluice.Failed, verdict.CallersServed, empty, ""},
+		{"only a name", false, false, false, "", sluice.Succeeded, verdict.CallersServed, "web:2 serves", ""},
+		{"only a name without instances", false, true, false, "", sluice.Failed, verdict.CallersNone, empty, ""},
+		{"a deleted name", true, true, true, "", sluice.Failed, verdict.CallersServed, deleted, ""},
+		{"only a deleted name", false, true, true, "", sluice.Failed, verdict.CallersNone, deleted, ""},
+		{"no permission", true, true, false, "denied servicediscovery:*", sluice.Succeeded, verdict.CallersServed, "web:2 serves",
 			"callers of the Cloud Map name were not checked: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,6 +70,9 @@ func TestSuccessIsAboutCallersOfTheName(t *testing.T) {
 					}
 					b.sleep(time.Minute)
 				}
+				if c.deletes {
+					got(api.DeleteService(context.Background(), &awssd.DeleteServiceInput{Id: id}))(b)
+				}
 				if c.fault != "" {
 					must(b, b.sim.Inject(c.fault))
 				}
@@ -74,7 +81,7 @@ func TestSuccessIsAboutCallersOfTheName(t *testing.T) {
 					!strings.Contains(strings.Join(v.Unread, "; "), c.unread) {
 					t.Errorf("%s, callers %q: %s; unread: %s\n%s", v.Outcome, v.Callers, v.Detail, v.Unread, b.story())
 				}
-				if c.outcome == sluice.Failed && !strings.Contains(v.Next, "aws servicediscovery discover-instances") {
+				if c.outcome == sluice.Failed && !strings.Contains(v.Next, "aws servicediscovery ") {
 					t.Errorf("next: %s", v.Next)
 				}
 			})

@@ -176,19 +176,20 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 	return c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited), nil
 }
 
-// readName reads what callers of the Cloud Map name of a service get; nil: it has none, no tasks, or another process or
-// person deleted the name. What AWS never permits to read is an unread part of the verdict.
+// readName reads what callers of the Cloud Map name of a service get; nil: it has none, or no tasks. What AWS
+// never permits to read is an unread part of the verdict.
 func (f *waiter) readName(ctx context.Context, state *ecs.ServiceState, v *verdict.Verdict) (*view.Name, error) {
 	if state == nil || state.Desired == 0 || len(state.RegistryARNs()) == 0 || f.denied.name {
 		return nil, nil
 	}
 	n, err := f.discoverName(ctx, state)
+	missing := cloudmap.MissingName(state.RegistryARNs()[0], err)
 	switch {
+	case missing != nil:
+		return missing, nil
 	case ecs.IsUnsupported(err):
 		f.denied.name = true
 		v.Unread = append(v.Unread, view.NameUnread+": "+sluice.Inner(err).Error())
-		return nil, nil
-	case sluice.KindOf(err) == sluice.NotFound:
 		return nil, nil
 	}
 	return n, err

@@ -2,9 +2,13 @@ package cloudmap
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
@@ -41,6 +45,23 @@ func DiscoverName(ctx context.Context, n InstanceClient) (*view.Name, error) {
 	return NameOf(n.Registry, all, func(id string) bool { return !IsUnknown(id) }), nil
 }
 
+// MissingName returns the name of a registry that does not exist, if that is why a read of it failed; nil: it is not. arn
+// is that of the registry. Nobody resolves such a name, so callers get no version.
+func MissingName(arn string, err error) *view.Name {
+	name := &view.Name{FullName: sluice.ARNName(arn), Command: listCommand}
+	var noService *sdtypes.ServiceNotFound
+	var noNamespace *sdtypes.NamespaceNotFound
+	switch {
+	case errors.As(err, &noService):
+		name.Missing = "the Cloud Map service " + name.FullName + " does not exist"
+	case errors.As(err, &noNamespace):
+		name.Missing = "the namespace of the Cloud Map service " + name.FullName + " does not exist"
+	default:
+		return nil
+	}
+	return name
+}
+
 // newName returns what callers resolve, the ids of instances that neither ECS nor sluice registered, and the tasks of
 // the instances that sluice registered and of which none runs.
 func newName(r plan.Registry, all []Instance, runs func(task string) bool) (name *view.Name, unknown, own []string) {
@@ -65,6 +86,9 @@ func newName(r plan.Registry, all []Instance, runs func(task string) bool) (name
 func DescribeUnknown(instance, name string) string {
 	return "instance " + instance + " under " + name + " was not registered by ECS or sluice; it gets a part of the requests"
 }
+
+// listCommand shows the services of Cloud Map in the Region.
+const listCommand = "aws servicediscovery list-services"
 
 // discoverCommand returns the command that shows what callers resolve.
 func discoverCommand(r plan.Registry) string {

@@ -20,8 +20,7 @@ func FindRegistry(ctx context.Context, api *awssd.Client, arn string, port int32
 	if err != nil {
 		return plan.Registry{}, &sluice.Error{Op: "look up the service registry", Resource: arn,
 			Kind: sluice.KindOf(err), Err: sluice.Inner(err),
-			Next: "check serviceRegistries in the service definition, and the Region: aws servicediscovery " +
-				"list-services"}
+			Next: "check serviceRegistries in the service definition, and the Region: " + listCommand}
 	}
 	r := registryOf(got.Service)
 	r.Port = port

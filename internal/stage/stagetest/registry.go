@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing/fstest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
@@ -62,4 +63,12 @@ func (r Registry) DeregisterAll() {
 	for _, i := range Got(r.API.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: r.ID}))(r.bench).Instances {
 		Got(r.API.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: r.ID, InstanceId: i.Id}))(r.bench)
 	}
+}
+
+// Delete deletes the registry after its instances.
+func (r Registry) Delete() {
+	r.bench.Helper()
+	r.DeregisterAll()
+	Must(r.bench, r.bench.Clock.Sleep(context.Background(), time.Minute))
+	Got(r.API.DeleteService(context.Background(), &awssd.DeleteServiceInput{Id: r.ID}))(r.bench)
 }
