@@ -236,6 +236,35 @@ func TestTasksAreSharedByTheStrategy(t *testing.T) {
 	}
 }
 
+// An empty strategy leads back to the launch type with which the service was created.
+func TestAnEmptyStrategyRestoresTheLaunchType(t *testing.T) {
+	b := newBench(t, world.Options{})
+	b.register("web:1")
+	must(b.PutClusterCapacityProviders(b.ctx, &awsecs.PutClusterCapacityProvidersInput{Cluster: aws.String("web"),
+		CapacityProviders:               []string{"FARGATE", "FARGATE_SPOT"},
+		DefaultCapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{}}))(t)
+	spot := []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"), Weight: 1}}
+	in := rollingInput("api:1", 2, b.blue)
+	must(b.CreateService(b.ctx, in))(t)
+	update := &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName, ForceNewDeployment: true}
+	for _, c := range []struct {
+		strategy []ecstypes.CapacityProviderStrategyItem
+		launch   ecstypes.LaunchType
+	}{{spot, ""}, {[]ecstypes.CapacityProviderStrategyItem{}, "FARGATE"}} {
+		b.await("deployment", completed)
+		update.CapacityProviderStrategy = c.strategy
+		s := must(b.UpdateService(b.ctx, update))(t).Service
+		if s.LaunchType != c.launch || len(s.CapacityProviderStrategy) != len(c.strategy) {
+			t.Errorf("%q and %v, want %q and %v", s.LaunchType, s.CapacityProviderStrategy, c.launch, c.strategy)
+		}
+	}
+	in.ServiceName, in.LaunchType, in.CapacityProviderStrategy, in.LoadBalancers = aws.String("spot"), "", spot, nil
+	must(b.CreateService(b.ctx, in))(t)
+	update.Service = in.ServiceName
+	refused(b.UpdateService(b.ctx, update))(t, invalidParameter,
+		"No launch type to fall back to for empty capacity provider strategy. Your service was not created with a launch type.")
+}
+
 func TestGroupsFitTheNetworkMode(t *testing.T) {
 	b := newBench(t, world.Options{})
 	must(b.RegisterTaskDefinition(b.ctx, onInstances("bridge", "web:1", 0)))(t)

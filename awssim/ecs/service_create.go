@@ -19,6 +19,8 @@ type serviceDoc struct {
 	shape       ecstypes.Service // fields that are stored and returned unchanged
 	fingerprint string           // of the request that created it
 	revisions   []*revision      // of its deployments, oldest first (controller ECS)
+	// launchType is that with which the service was created, and "" if it was created with a capacity provider strategy.
+	launchType ecstypes.LaunchType
 }
 
 func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }
@@ -238,6 +240,9 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 	if err := w.checkDeployed(tx, svc, docOfService(svc).shape.DeploymentConfiguration.Strategy,
 		in.ServiceRegistries); err != nil {
 		return nil, err
+	}
+	if len(w.strategy) == 0 {
+		docOfService(svc).launchType = w.launchType
 	}
 	if err := w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy); err != nil {
 		return nil, err

@@ -226,7 +226,7 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 	if running != nil {
 		registries = deepCopy(docOfSet(running).ServiceRegistries)
 	}
-	if err := w.mergeUpdate(tx, in); err != nil {
+	if err := w.mergeUpdate(tx, svc, in); err != nil {
 		return nil, err
 	}
 	if in.ServiceRegistries != nil {
@@ -283,7 +283,7 @@ func runningWorkload(ts *world.TaskSet) *workload {
 }
 
 // mergeUpdate applies the fields of an update to a workload.
-func (w *workload) mergeUpdate(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
+func (w *workload) mergeUpdate(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) error {
 	if in.TaskDefinition != nil {
 		d, err := definitionFor(tx, *in.TaskDefinition)
 		if err != nil {
@@ -302,6 +302,12 @@ func (w *workload) mergeUpdate(tx *world.Tx, in *awsecs.UpdateServiceInput) erro
 	}
 	if in.CapacityProviderStrategy != nil {
 		w.strategy, w.launchType = in.CapacityProviderStrategy, ""
+		if len(w.strategy) == 0 {
+			w.launchType = docOfService(svc).launchType
+		}
+		if err := checkFallback(svc, w); err != nil {
+			return err
+		}
 	}
 	if in.VolumeConfigurations != nil {
 		w.volumes = in.VolumeConfigurations
@@ -310,6 +316,16 @@ func (w *workload) mergeUpdate(tx *world.Tx, in *awsecs.UpdateServiceInput) erro
 		w.connect = in.ServiceConnectConfiguration
 	}
 	return nil
+}
+
+// checkFallback rejects an empty capacity provider strategy for a service that has nothing else: it was created with a
+// strategy, and its cluster has no default (CloudFormation Template Reference, AWS::ECS::Service).
+func checkFallback(svc *world.Service, w *workload) error {
+	if len(w.strategy) > 0 || w.launchType != "" || len(docOfCluster(svc.Cluster).DefaultCapacityProviderStrategy) > 0 {
+		return nil
+	}
+	return invalidParameter("No launch type to fall back to for empty capacity provider strategy. Your service was not " +
+		"created with a launch type.")
 }
 
 // setShape stores the given fields that start no deployment. goesOn reports whether the running

@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/sluice-ecs/sluice"
@@ -63,6 +65,33 @@ func TestNewPrimaryThatCrashesDuringTheDrainFailsItsStage(t *testing.T) {
 		b.ExpectEnd(end, sluice.RolledBack, "4 of 4 tasks stopped: exit code 3", stagetest.ServesV1)
 		if !strings.Contains(b.EventLog(), `stageEnded {"index":3,"name":"ECS_PRIMARY_ROLLOUT","status":"failed"`) {
 			b.Errorf("the primary rollout did not fail\n%s", b.EventLog())
+		}
+	})
+}
+
+// A release replaces the launch type by capacity providers. Its rollback restores the launch type.
+func TestRollbackRestoresTheLaunchType(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		stagetest.Got(b.ECS.PutClusterCapacityProviders(ctx, &awsecs.PutClusterCapacityProvidersInput{
+			Cluster: aws.String("prod"), CapacityProviders: []string{"FARGATE", "FARGATE_SPOT"},
+			DefaultCapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{}}))(b)
+		files := b.RollingFiles("sim/web:v2", "desiredCount: 4\n"+stagetest.Breaker)
+		service := files["servicedef.yaml"]
+		service.Data = bytes.Replace(service.Data, []byte("launchType: FARGATE"),
+			[]byte("capacityProviderStrategy: [{capacityProvider: FARGATE_SPOT, weight: 1}]"), 1)
+		id := b.Start(files)
+		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Succeeded {
+			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		out := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b).Services[0]
+		if end.Outcome != sluice.RolledBack || out.LaunchType != "FARGATE" || len(out.CapacityProviderStrategy) > 0 {
+			b.Errorf("%s: %s; launch type %q, strategy %v\n%s", end.Outcome, end.Cause, out.LaunchType,
+				out.CapacityProviderStrategy, b.EventLog())
 		}
 	})
 }
