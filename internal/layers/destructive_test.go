@@ -67,6 +67,9 @@ var destructiveAdvice = map[string]struct{ facts, proof string }{
 	"use … or less; with a raised quota, first run: aws ecs update-service": {
 		"the service exists, and a person asked for that many tasks; AWS refuses the command unless the quota is raised",
 		"TestTasksBeyondTheQuotaAreRefused"},
+	"forward that rule to the group of the primary: aws elbv2 modify-": {
+		"a read during a rollback shows that no group of the rule but the canary's has weight",
+		"TestARuleOnlyToTheCanaryIsLedToThePrimary"},
 	"remove the other groups from the rule: aws elbv2 modify-": {
 		"a read of the rule shows a group of the files with weight, and others without any", "TestChoose"},
 	"name another rule under listenerRules. Or take from … of its requests: aws elbv2 modify-": {

@@ -11,6 +11,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -127,5 +128,29 @@ func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
 		if !strings.Contains(b.State(), "ACTIVE sim/web:v2") {
 			b.Errorf("the canary that gets 30%% was taken away: %s", b.State())
 		}
+	})
+}
+
+// A rule of others sends requests to the canary alone. The advice names the command that gives them to the primary, after
+// which the rollback removes the canary: with a weight of 0 for its only group the callers of the rule would get 503.
+func TestARuleOnlyToTheCanaryIsLedToThePrimary(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", strings.Replace(stagetest.CanaryPipeline, "- {name: ECS_PRIMARY_ROLLOUT}",
+			"- {name: WAIT_APPROVAL}", 1)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		rule := b.AddRule(5, "/a*", elbtypes.Action{Type: "forward", TargetGroupArn: aws.String(b.Canary)})
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Next, "aws elbv2 modify-rule --rule-arn "+rule+" ") ||
+			!strings.Contains(end.Next, b.Primary) || strings.Contains(end.Next, "to 0") {
+			b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
+		}
+		stagetest.Got(b.ELB.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(rule),
+			Actions: []elbtypes.Action{{Type: "forward", TargetGroupArn: aws.String(b.Primary)}}}))(b)
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
 	})
 }

@@ -300,12 +300,24 @@ func (b traffic) CheckCanaryUnrouted(ctx context.Context, canary step.Member) er
 				Kind: sluice.OutsideChange,
 				Err: fmt.Errorf("an external change of the %s sends requests to the canary (weight %d): %w",
 					live[i].Name(), w, errors.New("the canary keeps running")),
-				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
+				Next: b.unroutedAdvice(live[i], w)}
 		}
 		if err := b.step.PauseFor(ctx, step.ReadBackDelay); err != nil {
 			return err
 		}
 	}
+}
+
+// unroutedAdvice says how a rule stops sending requests to the canary without a loss. weight is that of the canary. If no
+// other group has weight, the primary gets it: without any weight callers would get 503.
+func (b traffic) unroutedAdvice(rule alb.Rule, weight int) string {
+	canary, primary := b.step.Plan.Canary.ARN, b.rules.Groups.Primary
+	if slices.ContainsFunc(rule.Forward, func(s sluice.Share) bool { return s.Group != canary && s.Weight > 0 }) {
+		return "set the canary's weight on that rule to 0, then run sluice rollback again"
+	}
+	to := b.rules.WithShares(rule, []sluice.Share{{Group: primary, Weight: weight}})
+	return "forward that rule to the group of the primary: " + alb.RepairCommand(rule, to.Actions) +
+		"; then run sluice rollback again"
 }
 
 // readSharedTargets reads the targets of a group, once per poll. The result is the caller's.
