@@ -13,6 +13,8 @@ type Name struct {
 	Command  string `json:"command"` // shows what callers resolve
 	// Missing says what does not exist, of a name that the service still has; empty: the name exists.
 	Missing string `json:"missing,omitempty"`
+	// Register is the command with which ECS registers the tasks again; empty: there is none.
+	Register string `json:"-"`
 	// Resolved counts the instances that callers resolve, and Serving those of them whose tasks run the version that
 	// should serve.
 	Resolved int `json:"resolved"`
@@ -50,6 +52,8 @@ func (n *Name) Next() string {
 		return ""
 	case n.Missing != "":
 		return "name an existing Cloud Map service in serviceRegistries of the service definition, and deploy it: " + n.Command
+	case n.Resolved == 0 && n.Register != "":
+		return "register the tasks again: " + n.Register
 	}
 	return "see what callers resolve: " + n.Command
 }
