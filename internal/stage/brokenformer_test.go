@@ -213,3 +213,26 @@ func TestPipelineOverAVersionWhoseTasksWereAllReplaced(t *testing.T) {
 		})
 	}
 }
+
+// ECS gave the running version up, because its tasks stop by themselves, and a scale-out deploys it again. Those tasks
+// withhold the success until the new ones have been stable.
+func TestScaleOutOfAVersionThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	const crashes = "sim/web:v1-crash-after-26s-exit-4"
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+		b.Deploy(b.RollingFiles(crashes, "desiredCount: 4\n"+stagetest.Breaker))
+		b.Sleep(100 * time.Second)
+		s := stagetest.Got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{
+			Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
+		if s.Deployments[0].RolloutState != "FAILED" {
+			b.Errorf("the version was not given up: %s", s.Deployments[0].RolloutState)
+		}
+		p := stagetest.Got(b.Plan(b.RollingFiles(crashes, "desiredCount: 6\n"+stagetest.Breaker),
+			mode.Options{Restart: "web:1 is FAILED"}))(b)
+		id := stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "exit code 4") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+	})
+}

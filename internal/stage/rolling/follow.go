@@ -35,6 +35,12 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 	if !s.Plan.Mode().HasVariants() { // otherwise the last stage bakes
 		target.Bake = bakeOf(s)
 	}
+	if s.Plan.Force && !s.IsRollback() { // a new deployment of the revision: its tasks may have failed in the former one
+		var err error
+		if target.Deaths, err = s.Client.StoppedOfRevision(ctx, revision); err != nil {
+			return err
+		}
+	}
 	of := s.Reads.BeginRead(now)
 	var last watch.Update
 	err := RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
