@@ -16,6 +16,7 @@ type Survival struct {
 	Works  bool
 
 	failures diagnosis.Failures
+	longest  time.Duration // the longest life of those that failed
 }
 
 // FailedSince returns how many tasks failed since a time.
@@ -28,7 +29,7 @@ func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosi
 		return Survival{Works: true}
 	}
 	life, _ := failures.LongestLife()
-	s := Survival{Cause: failures.Leading(), Needed: stableTime(life), failures: failures}
+	s := Survival{Cause: failures.Leading(), Needed: stableTime(life), failures: failures, longest: life}
 	for _, at := range started {
 		if !at.IsZero() && (s.Oldest.IsZero() || at.Before(s.Oldest)) {
 			s.Oldest = at
@@ -36,6 +37,20 @@ func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosi
 	}
 	s.Works = !s.Oldest.IsZero() && now.Sub(s.Oldest) >= s.Needed
 	return s
+}
+
+// IsOver reports whether enough tasks failed to end a wait, and the version has been stable since, by the rule of
+// [Stability]: none has failed for the needed time and the notice of its health checks, and a task runs for longer, also
+// than all that failed lived. A loop of tasks that all live for minutes is never over.
+func (s Survival) IsOver(now time.Time, notice time.Duration) bool {
+	needed := s.Needed + min(notice, longestNotice)
+	if s.failures.Count() == 0 || s.failures.CountSince(now.Add(-needed)) > 0 || s.Oldest.IsZero() {
+		return false
+	}
+	if s.longest < longLife {
+		needed = max(needed, s.longest)
+	}
+	return now.Sub(s.Oldest) >= needed
 }
 
 // ServedBefore reports whether one of the stopped tasks had run for long enough to serve. The version then serves while

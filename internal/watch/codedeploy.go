@@ -254,7 +254,7 @@ func (c *codeDeployWaiter) readService(ctx context.Context, n verdict.CodeNeeds,
 		o.NewlyStopped = fallen
 	}
 	if n.Checks {
-		o.Checks = c.readChecks(ctx, o)
+		o.Checks = c.readChecks(ctx, o, c.lastVerdict.Revision)
 	}
 }
 

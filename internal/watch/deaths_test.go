@@ -273,3 +273,47 @@ func TestReplacedWhileCallersAreAwaited(t *testing.T) {
 		})
 	}
 }
+
+// Single tasks of a version that serves died, far apart, and each was replaced. After the time without a death that a
+// success needs they do not count, also while it is scaled out. Before that they do, and so do those of a loop in which
+// all tasks live for minutes.
+func TestDeathsLongBeforeTheWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		image string
+		since time.Duration
+		scale int32
+		want  sluice.Outcome
+	}{
+		"stable":            {"sim/web:v2", 2 * time.Minute, 4, sluice.Succeeded},
+		"stable, scale out": {"sim/web:v2", 2 * time.Minute, 5, sluice.Succeeded},
+		"not yet":           {"sim/web:v2", 30 * time.Second, 4, sluice.Failed},
+		"a loop":            {"sim/web:v2?crash-after=300s&exit=1", 6 * time.Minute, 4, sluice.Failed},
+		"a slow loop":       {"sim/web:v2?crash-after=450s&exit=1", 8 * time.Minute, 4, sluice.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on(t, options{}, func(b *bench) {
+				b.balance()
+				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 4, breaker: true, rollback: true})
+				b.deploy("web", b.revision(c.image))
+				b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+				b.sleep(650 * time.Second)
+				for i := range 3 {
+					if strings.Contains(c.image, "?") {
+						break
+					}
+					if i > 0 {
+						b.sleep(200 * time.Second)
+					}
+					must(b, b.sim.Inject("task-crash web count=1 exit=1"))
+				}
+				b.sleep(c.since)
+				if c.scale != 4 {
+					b.scale("web", c.scale)
+				}
+				if v := b.wait("web", verdict.Wanted{Timeout: time.Hour}); v.Outcome != c.want {
+					t.Errorf("%s: %s\n%s", v.Outcome, v.Detail, b.story())
+				}
+			})
+		})
+	}
+}

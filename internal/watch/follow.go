@@ -27,6 +27,8 @@ type waiter struct {
 	stoppedReader ecs.StoppedReader
 	report        func(Update)
 
+	stoppedWasRead bool // the stopped tasks were read once
+
 	lastRead     ecs.ServiceRead
 	lastService  *verdict.Service
 	lastVerdict  verdict.Verdict

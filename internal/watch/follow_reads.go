@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -24,6 +25,9 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	if n.StoppedTasks && !f.denied.stoppedTasks {
 		fallen, err := f.stoppedReader.Update(ctx, f.target.serviceClient(f.watch))
 		f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
+		if err == nil && !f.stoppedWasRead {
+			fallen, f.stoppedWasRead = f.forgetPast(ctx, fallen, o), true
+		}
 		o.NewlyStopped, o.StoppedRead = fallen, err == nil
 	}
 	if len(n.Drain) > 0 {
@@ -41,7 +45,7 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 		o.Pace = f.readPace(ctx, o.Service)
 	}
 	if n.Checks {
-		o.Checks = f.readChecks(ctx, o)
+		o.Checks = f.readChecks(ctx, o, f.lastVerdict.Revision)
 	}
 	if f.denied.targets {
 		return
@@ -54,6 +58,31 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 			o.Registered = append(o.Registered, verdict.CountRegistered(group, targets))
 		}
 	}
+}
+
+// forgetPast drops the tasks of the version that serves which failed before the wait, if the version has been stable since.
+func (f *waiter) forgetPast(ctx context.Context, fallen []diagnosis.Stopped, o *verdict.Observation) []diagnosis.Stopped {
+	serves := ""
+	if s := f.lastRead.State; s.IsActive() {
+		serves = s.Serving()
+	}
+	isPast := func(t diagnosis.Stopped) bool { return t.Revision == serves }
+	past := slices.DeleteFunc(slices.Clone(fallen), func(t diagnosis.Stopped) bool { return !isPast(t) })
+	if verdict.JudgeSurvival(o.At, past, o.Service.Events, nil).Works {
+		return fallen // too few failed
+	}
+	tasks, err := f.target.serviceClient(f.watch).Tasks(ctx)
+	if err != nil {
+		return fallen
+	}
+	now := verdict.JudgeSurvival(o.At, past, o.Service.Events, ecs.WorkingSince(tasks, serves))
+	if !now.IsOver(o.At, 0) {
+		return fallen
+	}
+	if o.Checks = f.readChecks(ctx, o, serves); !o.Checks.Read || !now.IsOver(o.At, o.Checks.Notice) {
+		return fallen
+	}
+	return slices.DeleteFunc(slices.Clone(fallen), isPast)
 }
 
 // earlierChecks returns the read with the health checks of before.
@@ -122,7 +151,7 @@ func (f *waiter) readPace(ctx context.Context, s *verdict.Service) verdict.Pace 
 
 // readChecks reads how long the health checks of the service take to notice a failure. It omits what AWS never permits to
 // read, and what does not exist; what cannot be read now is read at the next poll.
-func (f *waiter) readChecks(ctx context.Context, o *verdict.Observation) verdict.HealthChecks {
+func (f *waiter) readChecks(ctx context.Context, o *verdict.Observation, revision string) verdict.HealthChecks {
 	c := verdict.HealthChecks{Read: true}
 	note := func(what string, notice time.Duration, err error) {
 		c.Notice = max(c.Notice, notice)
@@ -132,7 +161,7 @@ func (f *waiter) readChecks(ctx context.Context, o *verdict.Observation) verdict
 		notice, err := alb.NoticeOf(ctx, f.watch.account.ELB(), groups)
 		note("target groups", notice, err)
 	}
-	if revision := f.lastVerdict.Revision; revision != "" {
+	if revision != "" {
 		td, err := ecs.ReadDefinition(ctx, f.watch.account.ECS(), revision)
 		note("the task definition", ecs.NoticeOf(td), err)
 	}
