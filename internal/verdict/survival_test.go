@@ -45,3 +45,21 @@ func TestSurvival(t *testing.T) {
 		}
 	}
 }
+
+// Tasks have failed, and none has for 400 seconds. The version is stable again if its tasks outlived those that failed.
+func TestSurvivalIsOver(t *testing.T) {
+	now, one := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC), 1
+	for life, want := range map[time.Duration]bool{100 * time.Second: true, 450 * time.Second: false, time.Hour: true} {
+		var dead []diagnosis.Stopped
+		for i := range 3 {
+			at := now.Add(-400 * time.Second)
+			dead = append(dead, diagnosis.Stopped{Revision: "web:1", StoppedTask: sluice.StoppedTask{ID: fmt.Sprint("t", i),
+				StopCode: "EssentialContainerExited", StoppedReason: "Essential container in task exited", Container: "web",
+				ExitCode: &one, StartedAt: at.Add(-life), StoppedAt: at}})
+		}
+		s := JudgeSurvival(now, dead, nil, []time.Time{now.Add(-370 * time.Second)})
+		if s.IsOver(now, 0) != want || s.IsOver(now, 390*time.Second) && life == 100*time.Second {
+			t.Errorf("%s: over is %t", life, !want)
+		}
+	}
+}
