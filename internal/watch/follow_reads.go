@@ -60,8 +60,10 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	}
 }
 
-// forgetPast drops the tasks of the version that serves which failed before the wait, if the version has been stable since.
-func (f *waiter) forgetPast(ctx context.Context, fallen []diagnosis.Stopped, o *verdict.Observation) []diagnosis.Stopped {
+// forgetPast drops the tasks of the version that serves which failed before the wait, if the version has been stable
+// since.
+func (f *waiter) forgetPast(ctx context.Context, fallen []diagnosis.Stopped,
+	o *verdict.Observation) []diagnosis.Stopped {
 	serves := ""
 	if s := f.lastRead.State; s.IsActive() {
 		serves = s.Serving()
