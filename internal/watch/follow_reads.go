@@ -25,7 +25,7 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	if n.StoppedTasks && !f.denied.stoppedTasks {
 		fallen, err := f.stoppedReader.Update(ctx, f.target.serviceClient(f.watch))
 		f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
-		if err == nil && !f.stoppedWasRead {
+		if err == nil && !f.stoppedWasRead && !f.target.Wanted.FromStart { // a new deployment has no past
 			fallen, f.stoppedWasRead = f.forgetPast(ctx, fallen, o), true
 		}
 		o.NewlyStopped, o.StoppedRead = fallen, err == nil
