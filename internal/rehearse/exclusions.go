@@ -127,9 +127,18 @@ func (c Case) HasCanaryService() bool {
 	return c.World.Controller == "ECS" && (c.World.HostingServices || len(c.Pipeline) > 0)
 }
 
-// LeavesCanary reports whether no stage deletes the canary of the pipeline: it stays after a success.
+// LeavesCanary reports whether no stage deletes the last canary of the pipeline: it stays after a success.
 func (c Case) LeavesCanary() bool {
-	return len(c.Pipeline) > 0 && !slices.Contains(c.Pipeline, "ECS_CANARY_CLEAN")
+	stays := false
+	for _, stage := range c.Pipeline {
+		switch {
+		case strings.HasPrefix(stage, "ECS_CANARY_ROLLOUT"):
+			stays = true
+		case strings.HasPrefix(stage, "ECS_CANARY_CLEAN"):
+			stays = false
+		}
+	}
+	return stays
 }
 
 // IsJob reports whether the application has no service.
