@@ -40,8 +40,9 @@ func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosi
 }
 
 // IsOver reports whether enough tasks failed to end a wait, and the version has been stable since, by the rule of
-// [Stability]: none has failed for the needed time and the notice of its health checks, and a task runs for longer,
-// also than all that failed lived. A loop of tasks that all live for minutes is never over.
+// [Stability]: none has failed for the needed time and the notice of its health checks, and a task has run for longer
+// than that, and than all that failed, unless one of them lived for longLife: such a version counts as stable. A loop of
+// tasks that live for less is never over.
 func (s Survival) IsOver(now time.Time, notice time.Duration) bool {
 	needed := s.Needed + min(notice, longestNotice)
 	if s.failures.Count() == 0 || s.failures.CountSince(now.Add(-needed)) > 0 || s.Oldest.IsZero() {

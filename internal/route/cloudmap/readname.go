@@ -46,7 +46,7 @@ func DiscoverName(ctx context.Context, n InstanceClient) (*view.Name, error) {
 }
 
 // MissingName returns the name of a registry that does not exist, if that is why a read of it failed; nil: it is not. arn
-// is that of the registry. Nobody resolves such a name, so callers get no version.
+// is that of the registry. Such a name has no records, so callers get no version.
 func MissingName(arn string, err error) *view.Name {
 	name := &view.Name{FullName: sluice.ARNName(arn), Command: listCommand}
 	var noService *sdtypes.ServiceNotFound
