@@ -46,8 +46,20 @@ func defaultMembers() []defaultMember {
 	}
 }
 
-// fullConfiguration returns a deployment configuration of a file with AWS's default for each member that the file
-// leaves out and the running service has. UpdateService keeps such a member otherwise.
+// ResetConfiguration returns a former deployment configuration, and AWS's default for each member that only the running
+// service has; nil: the service has the former one.
+func ResetConfiguration(former *ecstypes.DeploymentConfiguration, have *ecstypes.Service) *ecstypes.DeploymentConfiguration {
+	to := fullConfiguration(former, have)
+	want := &Service{Input: &awsecs.CreateServiceInput{DeploymentConfiguration: to},
+		Given: map[string]bool{"deploymentConfiguration": true}}
+	if len(CompareService(want, have)) == 0 {
+		return nil
+	}
+	return to
+}
+
+// fullConfiguration returns a deployment configuration with AWS's default for each member that it leaves out and the
+// running service has. UpdateService keeps such a member otherwise.
 func fullConfiguration(file *ecstypes.DeploymentConfiguration, have *ecstypes.Service) *ecstypes.DeploymentConfiguration {
 	var c, now ecstypes.DeploymentConfiguration
 	if file != nil {

@@ -79,6 +79,12 @@ func (u Update) MissingIn(live *ServiceState) Update {
 	var out Update
 	have := u.Inverse(live)
 	for _, member := range u.Members {
+		if member == "deploymentConfiguration" {
+			if to := definition.ResetConfiguration(u.Values.DeploymentConfiguration, &live.Raw); to != nil {
+				out.Members, out.Values.DeploymentConfiguration = append(out.Members, member), to
+			}
+			continue
+		}
 		want := reflect.ValueOf(u.Values).FieldByName(upperFirst(member)).Interface()
 		if !reflect.DeepEqual(want, reflect.ValueOf(have.Values).FieldByName(upperFirst(member)).Interface()) {
 			out.copyField(member, u.Values)
