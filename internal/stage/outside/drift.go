@@ -48,32 +48,35 @@ func expectedState(ctx context.Context, s *step.Step) (*step.Expectation, error)
 	if x.Adopted, err = s.Memory.External.Load(ctx); err != nil {
 		return nil, err
 	}
-	x.Desired = managedCount(s, x)
+	x.Desired = managedCounts(s, x)
 	s.Expected = x
 	return x, nil
 }
 
-// managedCount is the desired count if the file gives it. Otherwise auto scaling and users set it,
-// and task sets follow by their percentages.
-func managedCount(s *step.Step, x *step.Expectation) *int {
+// managedCounts are the desired counts that the service may have, the last one if it has another, if the file gives it.
+// Otherwise auto scaling and users set it, and task sets follow by their percentages.
+func managedCounts(s *step.Step, x *step.Expectation) []int {
+	file := step.FileCount(s)
 	switch {
-	case !s.Service.Given["desiredCount"] || !x.Snapshot.Service || x.Before.NewPrimary != x.After.NewPrimary:
+	case file == nil || !x.Snapshot.Service:
 		return nil
 	case x.Adopted.Desired != nil:
-		return x.Adopted.Desired
-	case x.Before.NewPrimary:
-		return step.FileCount(s)
+		return []int{*x.Adopted.Desired}
+	case !x.After.NewPrimary:
+		return []int{x.Snapshot.Desired}
+	case !x.Before.NewPrimary: // this stage writes the count of the file
+		return []int{x.Snapshot.Desired, *file}
 	}
-	return &x.Snapshot.Desired
+	return []int{*file}
 }
 
 // findDrift returns what other actors changed, as one read shows it.
 func findDrift(ctx context.Context, s *step.Step, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange,
 	error) {
 	all, err := s.Hosting.ListDrift(ctx, x, live)
-	if x.Desired != nil && live.Desired != *x.Desired {
+	if n := len(x.Desired); n > 0 && !slices.Contains(x.Desired, live.Desired) {
 		all = append(all, step.OutsideChange{Kind: step.DriftCounted, Have: float64(live.Desired),
-			Want: float64(*x.Desired)})
+			Want: float64(x.Desired[n-1])})
 	}
 	return all, err
 }
@@ -228,7 +231,7 @@ func adoptChange(ctx context.Context, s *step.Step, c step.OutsideChange) error 
 		return err
 	}
 	s.Expected.Adopted = a
-	s.Expected.Desired = managedCount(s, s.Expected)
+	s.Expected.Desired = managedCounts(s, s.Expected)
 	if err := updateSnapshot(ctx, s, c); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type Expectation struct {
 	Before, After          plan.State
 	Snapshot               memory.Snapshot
 	CanaryID, NewPrimaryID sluice.ActionID // that created them
-	Desired                *int            // nil: other actors set it
+	Desired                []int           // the desired counts that sluice set; empty: other actors set it
 	Adopted                memory.External
 }
 
