@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -32,9 +34,45 @@ func TestChangedCountWhileNoProcessRuns(t *testing.T) {
 	}
 }
 
+// In a rolling update and in ECS's own strategies, a count that others set is kept and told, whenever they set it.
+func TestChangedCountOfServicesThatECSUpdates(t *testing.T) {
+	const blueGreen = "strategy: BLUE_GREEN, bakeTimeInMinutes: 1"
+	for name, c := range map[string]struct {
+		run   func(f func(*stagetest.Bench))
+		files func(b *stagetest.Bench) fstest.MapFS
+	}{
+		"rolling": {func(f func(*stagetest.Bench)) { stagetest.RunRolling(t, f) },
+			func(b *stagetest.Bench) fstest.MapFS {
+				return b.RollingFiles("sim/web:v2", stagetest.Breaker+"desiredCount: 5\n")
+			}},
+		"BLUE_GREEN": {func(f func(*stagetest.Bench)) { stagetest.RunNative(t, blueGreen, f) },
+			func(b *stagetest.Bench) fstest.MapFS {
+				files := b.NativeFiles("sim/web:v2", blueGreen)
+				files["servicedef.yaml"].Data = bytes.Replace(files["servicedef.yaml"].Data, []byte("desiredCount: 4"),
+					[]byte("desiredCount: 5"), 1)
+				return files
+			}},
+	} {
+		for n, more := 1, true; more; n++ {
+			c.run(func(b *stagetest.Bench) {
+				id := b.Start(c.files(b))
+				at := killAndScale(b, id, n)
+				if more = at != ""; !more {
+					return
+				}
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				s := describeWeb(b)
+				if state := fmt.Sprintf("%s, %d desired, %d running: %s", end.Outcome, s.DesiredCount, s.RunningCount,
+					end.Cause); state != "succeeded, 8 desired, 8 running: desired count changed from 5 to 8 by others" {
+					b.Errorf("%s, killed %s (write %d): %s\n%s", name, at, n, state, b.EventLog())
+				}
+			})
+		}
+	}
+}
+
 // testChangedCount kills the process after its n-th write, and reports whether there was one.
 func testChangedCount(b *stagetest.Bench, policy, pipeline string, n int) bool {
-	ctx := context.Background()
 	files := b.Files("sim/web:v2", pipeline)
 	if pipeline != "" {
 		text := strings.Replace(string(files["sluice.yaml"].Data), "input:\n", "onOutsideChange: "+policy+"\ninput:\n", 1)
@@ -42,18 +80,12 @@ func testChangedCount(b *stagetest.Bench, policy, pipeline string, n int) bool {
 	}
 	files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data, "desiredCount: 4\n"...)}
 	id := b.Start(files)
-	g := b.KillAtWrite(n, true)
-	at := b.RunUntilKilled(id)
-	g.Left = -1
+	at := killAndScale(b, id, n)
 	if at == "" {
 		return false
 	}
-	stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
-		DesiredCount: aws.Int32(8)}))(b)
-	stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
-	end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-	s := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web"}}))(b).Services[0]
+	end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+	s := describeWeb(b)
 	state := fmt.Sprintf("%s, %d desired, %d running", end.Outcome, s.DesiredCount, s.RunningCount)
 	told := strings.Contains(b.EventLog(), "desired count")
 	switch {
@@ -69,4 +101,24 @@ func testChangedCount(b *stagetest.Bench, policy, pipeline string, n int) bool {
 	}
 	b.Errorf("killed after write %d (%s): %s; the change is told: %t; %s\n%s", n, at, state, told, end.Cause, b.EventLog())
 	return true
+}
+
+// killAndScale runs a deployment until it is killed after its n-th write, and sets the desired count to 8. It returns
+// where it was killed; empty: there was no such write.
+func killAndScale(b *stagetest.Bench, id string, n int) (at string) {
+	ctx := context.Background()
+	g := b.KillAtWrite(n, true)
+	at = b.RunUntilKilled(id)
+	g.Left = -1
+	if at != "" {
+		stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), DesiredCount: aws.Int32(8)}))(b)
+		stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+	}
+	return at
+}
+
+func describeWeb(b *stagetest.Bench) ecstypes.Service {
+	return stagetest.Got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{
+		Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
 }

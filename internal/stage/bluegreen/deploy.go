@@ -118,7 +118,7 @@ func createFirstService(ctx context.Context, s *step.Step, live *ecs.ServiceStat
 // updateAttributes changes the fields that UpdateService can change under CODE_DEPLOY, and the
 // file's tags, as far as the plan lists them.
 func updateAttributes(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
-	u, tags := ecs.DifferingUpdate(s.Service, live), ecs.DifferingTags(s.Service, live)
+	u, tags := step.FileUpdate(s, live), ecs.DifferingTags(s.Service, live)
 	if len(u.Members) > 0 &&
 		s.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: s.Client.Resource()}) {
 		if err := s.Client.Update(ctx, s.MakeWrite, "update service", u); err != nil {

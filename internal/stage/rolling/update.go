@@ -183,7 +183,7 @@ func requestUpdate(ctx context.Context, s *step.Step, live *ecs.ServiceState, re
 			return ours, saveUpdate(ctx, s, ours)
 		}
 	}
-	u := ecs.DifferingUpdate(s.Service, live)
+	u := step.FileUpdate(s, live)
 	before, revision := live.PrimaryDeployment()
 	was = updateRequest{Before: before, Current: live.CurrentDeployment(), At: s.Clock.Now()}
 	if revision != rev.Name || len(u.Members) > 0 || s.Plan.Force {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
@@ -16,6 +17,22 @@ func FileCount(s *Step) *int {
 	return &n
 }
 
+// FileUpdate is the update of the service to the file. It keeps a desired count that another actor has set since the
+// deployment began, unless the deployment is made to set it.
+func FileUpdate(s *Step, live *ecs.ServiceState) ecs.Update {
+	u := ecs.DifferingUpdate(s.Service, live)
+	if !s.Snapshot.Service || live.Desired == s.Snapshot.Desired || !slices.Contains(u.Members, "desiredCount") ||
+		s.Plan.KeepsVersion() || s.Plan.OnOutsideChange == sluice.ReassertChange {
+		return u
+	}
+	warnOfKeptCount(s, live)
+	return u.Without("desiredCount")
+}
+
+func warnOfKeptCount(s *Step, live *ecs.ServiceState) {
+	s.EmitWarning("the desired count (%d) was set by another process or person; sluice keeps it", live.Desired)
+}
+
 // AttributesToRestore are the attributes that a rollback writes. A desired count that is neither
 // the file's nor the former one was set by another actor and is kept. A count that succeeded is not lowered.
 func AttributesToRestore(ctx context.Context, s *Step, live *ecs.ServiceState) (ecs.Update, error) {
@@ -24,7 +41,7 @@ func AttributesToRestore(ctx context.Context, s *Step, live *ecs.ServiceState) (
 		return u, nil
 	}
 	if set := FileCount(s); set != nil && live.Desired != *set {
-		s.EmitWarning("the desired count (%d) was set by another process or person; sluice keeps it", live.Desired)
+		warnOfKeptCount(s, live)
 		return u.Without("desiredCount"), nil
 	}
 	keeps, err := keepsCount(ctx, s, live)
