@@ -48,8 +48,7 @@ func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *
 func callersScope(app *appfile.Application, live *plan.AWSState) view.Scope {
 	s := ecs.ScopeOf(*live.Service)
 	if d := live.Deployer; d != nil && d.Listener != "" {
-		s = s.WithListeners(d.Listener, d.TestListener)
-		s.Names = d.TargetGroups
+		s = s.WithListeners(d.Listener, d.TestListener, d.TargetGroups)
 	}
 	if !mode.Of(app).HasVariants() || !plan.HasTargetGroups(app.Access) {
 		return s

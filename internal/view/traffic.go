@@ -26,9 +26,10 @@ type Scope struct {
 // IsEmpty reports whether the service has no target group.
 func (s Scope) IsEmpty() bool { return len(s.Groups)+len(s.Names) == 0 }
 
-// WithListeners returns the scope of a service that CodeDeploy deploys: callers use one listener, and tests another, or
-// none.
-func (s Scope) WithListeners(production, test string) Scope {
+// WithListeners returns the scope of a service that CodeDeploy deploys to one of two groups: callers use one listener, and
+// tests another, or none.
+func (s Scope) WithListeners(production, test string, groups []string) Scope {
+	s.Names = groups
 	if s.Listeners = []string{production}; test != "" && test != production {
 		s.TestRules = []string{test}
 	}

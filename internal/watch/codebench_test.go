@@ -12,6 +12,7 @@ import (
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
@@ -86,7 +87,7 @@ func newCodeBench(t testing.TB, v *clock.Virtual, o codeOptions) *codeBench {
 	}
 	must(t, sim.Load("world.yaml", fmt.Appendf(nil, codeWorld, o.knobs, group, o.rest)))
 	cfg := sim.Config()
-	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg)}
+	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
 	ours := skewed{v, o.skew}
 	a, err := account.Open(context.Background(), account.Config{
 		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),

@@ -44,9 +44,14 @@ func (f freshTarget) isOf(deployment string, now time.Time) bool {
 const freshFor = time.Second
 
 // listeners are the ARNs of the listeners of a deployment group; the zero value: the service names its rules.
-type listeners struct{ production, test string }
+type listeners struct {
+	production, test string
+	groups           []string // names of the two target groups
+}
 
-func listenersOf(g codedeploy.GroupSettings) listeners { return listeners{g.Listener, g.TestListener} }
+func listenersOf(g codedeploy.GroupSettings) listeners {
+	return listeners{g.Listener, g.TestListener, g.TargetGroups}
+}
 
 // PollCodeDeploy polls the CodeDeploy deployment of a service once: the one in progress, otherwise
 // the newest one that its task sets name. Update.Code is nil if there is none.

@@ -13,6 +13,8 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -51,6 +53,19 @@ func TestACodeDeploymentThatSucceeds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Another process or person leads the listener of the deployment group to its empty group after the success.
+func TestAWaitOverAListenerToTheEmptyGroup(t *testing.T) {
+	onCode(t, codeOptions{seed: 1}, func(b *codeBench) {
+		ctx := context.Background()
+		b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "")}), sluice.Succeeded, "", "", "web:2 serves")
+		was := got(b.elb.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{Names: []string{"web-a"}}))(b)
+		got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: b.listener(), DefaultActions: []elbtypes.Action{
+			{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: was.TargetGroups[0].TargetGroupArn}}}))(b)
+		b.sleep(time.Minute)
+		b.is(b.follow(verdict.Wanted{}), sluice.Failed, "", "", "web-a, which has no targets")
+	})
 }
 
 func TestARevisionIsWaitedFor(t *testing.T) {
@@ -291,8 +306,8 @@ func TestTheOriginalIsKeptForAWhile(t *testing.T) {
 			"all traffic is at the replacement; the original task set is kept for 30m0s until ")
 		calls := len(b.calls)
 		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: time.Minute}), sluice.Succeeded, "", "")
-		// 200, and one read of the rules at the beginning
-		if n := len(b.calls) - calls; n > 205 {
+		// 200, and one read of the rules and of both groups at the beginning and at the end
+		if n := len(b.calls) - calls; n > 206 {
 			t.Errorf("%d calls in half an hour", n)
 		}
 	})

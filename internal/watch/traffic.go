@@ -75,7 +75,7 @@ func (f *waiter) trafficScope(s *ecs.ServiceState, of listeners) view.Scope {
 	case !f.target.Scope.IsEmpty():
 		return f.target.Scope
 	case of.production != "":
-		return scope.WithListeners(of.production, of.test)
+		return scope.WithListeners(of.production, of.test, of.groups)
 	}
 	return scope
 }

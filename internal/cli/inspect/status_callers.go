@@ -82,8 +82,7 @@ func readCallers(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 		if err != nil {
 			return view.Traffic{}, err
 		}
-		scope = scope.WithListeners(g.Listener, g.TestListener)
-		scope.Names = g.TargetGroups
+		scope = scope.WithListeners(g.Listener, g.TestListener, g.TargetGroups)
 	}
 	for _, arn := range []string{s.primary, s.canary} {
 		if arn != "" {
