@@ -62,6 +62,12 @@ func (p *Plan) StateAfter(index int) State {
 // FinalState is the state once the last stage has ended.
 func (p *Plan) FinalState() State { return p.StateAfter(len(p.Stages) - 1) }
 
+// DeletesCanary reports whether the plan deletes the canary that exists before it, and leaves none.
+func (p *Plan) DeletesCanary() bool {
+	return p.HasChanges() && !p.FinalState().Canary.Exists() &&
+		slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Adopts() || s.EndsCanary() })
+}
+
 // AwaitsFormer returns the index of the first stage that waits until the version that served before is healthy: it
 // sends that version a part of the requests. It is -1 if no stage does.
 func (p *Plan) AwaitsFormer() int {

@@ -65,11 +65,12 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		c.Says = outcomeText(o, live)
 		d := c.Decide(t, problems, view.Tasks{Running: live.Running, Desired: live.Desired}, s.Clock.Now().Sub(began))
 		if d.Wait == "" {
-			if end.Cause, end.Next = d.Cause, d.Next; d.Failed {
+			if end.Cause, end.Next, end.note = d.Cause, d.Next, d.Note; d.Failed {
 				end.Outcome = sluice.Failed
 			}
 			if end.Cause == "" && len(unknown) > 0 {
-				end.Cause, end.Next = strings.Join(unknown, "; "), "see what callers resolve: "+t.Name.Command
+				end.Cause = strings.Join(unknown, "; ")
+				end.Next = cmp.Or(end.Next, "see what callers resolve: "+t.Name.Command)
 			}
 			if !d.Failed && last.State != nil {
 				return confirmStable(ctx, s, end, live.Serving(), last)
@@ -215,5 +216,8 @@ func explainCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState, e
 	if lost := t.LostSince(s.Plan.Callers); len(lost) > 0 {
 		end.Cause, end.Next = view.Texts(lost), lost[0].Next()
 	}
-	return end
+	var next string
+	end.note, next = t.UnansweredTests(s.Plan.Callers)
+	end.Next = cmp.Or(end.Next, next)
+	return end.withNote()
 }

@@ -28,8 +28,9 @@ type Ending struct {
 	// NoFormer: a rollback ended, but restored no version that works: none served before the deployment, or the one that
 	// did does not work. So it failed.
 	NoFormer bool
-	Created  bool  // with NoFormer: the deployment created the service, which exists
-	ClaimErr error // why the claim on the service was not released; nil if it was, or if there is none
+	Created  bool   // with NoFormer: the deployment created the service, which exists
+	ClaimErr error  // why the claim on the service was not released; nil if it was, or if there is none
+	note     string // what callers of test rules lost; it is added to Cause
 	// Unstable is the failure of a success whose tasks died again and again while its end waited for callers. The
 	// deployment has not ended then, and keeps its claim: a rollback follows. nil: the deployment has ended.
 	Unstable error
@@ -125,7 +126,7 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		}
 	}
 	if err != nil || end.Outcome != sluice.Succeeded {
-		return end, err
+		return end.withNote(), err
 	}
 	to, err := begin.RegisteredName(ctx, s)
 	end.Cause = cmp.Or(s.Plan.SuccessCause(to, endTasks(s, to)), end.Cause)
@@ -140,7 +141,13 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 	for _, text := range []string{count, undecided} {
 		end.Cause = strings.Trim(end.Cause+"; "+text, "; ")
 	}
-	return end, err
+	return end.withNote(), err
+}
+
+// withNote returns the end with its note added to the cause.
+func (e Ending) withNote() Ending {
+	e.Cause, e.note = strings.Trim(e.Cause+"; "+e.note, "; "), ""
+	return e
 }
 
 // countChange says that another process or person, or auto scaling, set the desired count while ECS rolled the service;

@@ -30,7 +30,8 @@ type Decision struct {
 	Wait   string // why it is read again after [ConfirmInterval]; empty: it is decided
 	Failed bool   // callers do not get the version of the outcome
 	Cause  string // of a failure, or what callers get besides
-	Next   string // what to do about a failure
+	Note   string // what callers of test rules lost; of no failure
+	Next   string // what to do about a failure, or about Note
 }
 
 // Tasks counts the tasks of the service at the read.
@@ -51,16 +52,17 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		lacks = "nodes of load balancers and name servers follow within a minute"
 	}
 	c.lacked = c.lacked || lacks != "" || t.Name.Problem() != ""
+	note, next := t.UnansweredTests(c.Before)
 	switch {
 	case wrong == "" && waited < c.follows:
 		return Decision{Wait: fmt.Sprintf("nodes of load balancers follow a mended rule within %s", RulePropagation)}
 	case wrong == "" && t.IsUnused() && t.Name == nil:
-		return Decision{Cause: NoRequests}
+		return Decision{Cause: NoRequests, Note: note, Next: next}
 	case wrong == "" && t.IsUnused():
 		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " +
-			t.Name.FullName + " reach it"}
+			t.Name.FullName + " reach it", Note: note, Next: next}
 	case wrong == "" && (lacks == "" || late):
-		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before)))}
+		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before))), Note: note, Next: next}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
 		return Decision{Cause: Describe("callers did not reach the service before, and do not now", problems)}
 	case !late:

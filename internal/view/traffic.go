@@ -65,7 +65,7 @@ func (s Scope) isTest(r sluice.Rule) bool {
 	if isOf(s.TestRules, r) {
 		return !slices.Contains(s.Rules, r.ARN)
 	}
-	return s.TestGroup != "" && len(r.Forward) == 1 && r.Forward[0].Group == s.TestGroup && !isOf(s.Rules, r)
+	return s.forwardsToTestGroup(r)
 }
 
 // isOf reports whether a list of ARNs contains a rule or its listener.
@@ -79,7 +79,9 @@ type Traffic struct {
 	Groups []Group   `json:"groups,omitempty"`
 	Others []Group   `json:"others,omitempty"` // groups of other services that get weight from a rule that names a group
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
-	Name   *Name     `json:"name,omitempty"`   // nil: callers resolve no name, or it was not read
+	// Tests are the rules that forward to the test group alone and get requests. Callers may use them while it has targets.
+	Tests []Route `json:"tests,omitempty"`
+	Name  *Name   `json:"name,omitempty"` // nil: callers resolve no name, or it was not read
 	// Front are the ARNs of the rules that get a part of the service's requests first and send none of it to the service:
 	// "/api/*" before "/*". A rule in front that gets all of them hides the other one: see [Route].
 	Front     []string `json:"front,omitempty"`
@@ -359,6 +361,7 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 	t.TestGroup, t.FrontRead = s.TestGroup, true
 	for _, r := range rules {
 		r.Named, r.Beside = s.names(r.Rule), !s.isProduction(r.Rule)
+		t.addTest(s, r, rules)
 		if !s.isTest(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
 			t.hide(&r, s, rules)
 			t.Routes = append(t.Routes, r)

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -130,8 +131,8 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, 
 		case err == nil && isFirst && f.now().Sub(sent) >= LongestRead:
 			continue
 		case err == nil:
-			if d.Cause != "" {
-				v.Detail += "; " + d.Cause
+			for _, text := range []string{d.Cause, d.Note} {
+				v.Detail = strings.TrimSuffix(v.Detail+"; "+text, "; ")
 			}
 			if !isFirst {
 				return f.confirmStable(ctx, seen, limit)

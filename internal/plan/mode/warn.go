@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/validate"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 func addWarning(p *plan.Plan, format string, args ...any) { addWarningAt(p, "", format, args...) }
@@ -110,6 +112,10 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 	warnDifferentGroups(p, live)
 	warnUnsteeredRules(p, live)
 	for _, r := range live.Marked {
+		if text := losesCanary(p, live, r); text != "" {
+			addWarning(p, "%s", text)
+			continue
+		}
 		addWarning(p, "the %s always forwards to the canary target group: its %s reach a running canary, and %s "+
 			"without one; sluice does not change this rule", r.Name(), p.Balancer.Unit(),
 			balancerRulesOf(p.Balancer).withoutTarget)
@@ -121,6 +127,19 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 		}
 	}
 	balancerRulesOf(p.Balancer).warn(p, live)
+}
+
+// losesCanary describes a rule whose callers a canary serves now, and the pipeline ends with no task in its group; empty:
+// it is another rule.
+func losesCanary(p *plan.Plan, live plan.AWSState, r sluice.Rule) string {
+	used := live.Callers.UsedTests()
+	i := slices.IndexFunc(used, func(t view.Route) bool { return t.ARN == r.ARN })
+	if i < 0 || !p.DeletesCanary() {
+		return ""
+	}
+	return fmt.Sprintf("the %s forwards only to the canary target group, where a canary serves its %s now: they %s once "+
+		"sluice has deleted the canary. sluice does not change this rule. If callers use it, %s", used[i].Subject(),
+		p.Balancer.Unit(), balancerRulesOf(p.Balancer).withoutTarget, used[i].ToPrimary())
 }
 
 // warnDifferentGroups warns about settings of the canary group that differ from those of the primary group: the canary is

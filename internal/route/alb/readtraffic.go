@@ -76,7 +76,8 @@ func readRoutes(ctx context.Context, api *awselb.Client, s view.Scope, before vi
 	}
 	t.AddRoutes(s, before, routesOf(rules), listeners)
 	t.AddDeletedRules(s, routesOf(rules), listeners)
-	if err := readTrafficTargets(ctx, api, t, t.HasWeight); err != nil {
+	addTestRepairs(t, s, rules)
+	if err := readTrafficTargets(ctx, api, t, func(arn string) bool { return t.NeedsTargets(arn, before) }); err != nil {
 		return err
 	}
 	err := t.ReadOthers(func(arn string) (view.Group, error) { return readGroup(ctx, api, arn) })
@@ -103,6 +104,7 @@ func NewTraffic(c clock.Clock, s view.Scope, groups []GroupPlace, targets map[st
 	}
 	t.AddRoutes(s, view.Traffic{}, routesOf(rules), nil)
 	addRepairs(&t, s, rules)
+	addTestRepairs(&t, s, rules)
 	return t
 }
 
@@ -301,6 +303,19 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 		if ok {
 			t.Routes[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
 		}
+	}
+}
+
+// addTestRepairs adds the commands that lead the test rules to the first group of the service that is not the canary's.
+func addTestRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
+	main := slices.IndexFunc(s.Groups, func(arn string) bool { return arn != s.TestGroup })
+	for i, r := range t.Tests {
+		n := slices.IndexFunc(rules, func(x Rule) bool { return x.ARN == r.ARN })
+		if main < 0 || n < 0 {
+			continue
+		}
+		to := []sluice.Share{{Group: s.Groups[main], Weight: r.Forward[0].Weight}}
+		t.Tests[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
 	}
 }
 

@@ -164,9 +164,11 @@ func (b *Bench) Build(o Options) {
 }
 
 // AttachCallers starts the callers' requests.
-func (b *Bench) AttachCallers() {
+func (b *Bench) AttachCallers() { b.attachCallers("/") }
+
+func (b *Bench) attachCallers(path string) {
 	b.Tally = loadgen.Attach(b.Sim.World(), b.Sim.Balancer(), loadgen.Caller{Key: Key, Balancer: b.Balancer, Port: 80,
-		Request: loadbalancer.Request{Path: "/"}, Rate: 200})
+		Request: loadbalancer.Request{Path: path}, Rate: 200})
 }
 
 // Subnets returns the IDs of the subnets.

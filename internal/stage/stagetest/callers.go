@@ -14,7 +14,13 @@ import (
 // CallersGet lets a minute pass, and returns what callers get in it: "v2 200", or "503" from the load balancer.
 func (b *Bench) CallersGet() string {
 	b.Helper()
-	b.AttachCallers()
+	return b.CallersOf("/")
+}
+
+// CallersOf is CallersGet for callers of a path.
+func (b *Bench) CallersOf(path string) string {
+	b.Helper()
+	b.attachCallers(path)
 	Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 	var parts []string
 	for _, l := range b.Tally.Report().Lines {
