@@ -62,6 +62,11 @@ func (l *ServiceState) ForVerdict() *verdict.Service {
 	if k, err := plan.ParseClaim(l.ClaimValue()); err == nil {
 		v.ClaimedBy, v.ClaimedUntil = k.Deployment, k.Until
 	}
+	for _, ts := range l.TaskSets {
+		if plan.IsSluiceID(ts.ExternalID) {
+			v.OwnSets = append(v.OwnSets, ts.ID)
+		}
+	}
 	fillFailureDetection(v, s.DeploymentConfiguration)
 	for _, d := range s.Deployments {
 		v.Deployments = append(v.Deployments, verdictDeployment(d))

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -50,10 +51,11 @@ func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	if end := r.concludeLeftover(s, p, now); end != nil {
 		return end
 	}
+	r.leaveCanary(s, p, now)
 	ours := p != nil && p.Revision == r.followed.revision
 	switch {
 	case ours && isSteady(p) && (r.want.Serving || !r.awaitsDeletion(s, p, now)):
-		return &conclusion{outcome: sluice.Succeeded}
+		return &conclusion{outcome: sluice.Succeeded, why: r.besideText(s, p)}
 	case ours || p == nil:
 		return nil
 	}
@@ -94,12 +96,36 @@ func isSteady(ts *sluice.TaskSet) bool {
 	return ts.Steady && ts.Pending == 0 && ts.Desired > 0 && ts.Running >= ts.Desired
 }
 
-// canaryStaysAfter is how long a canary of the version that serves must stay until a pipeline seems to keep it. The stage
-// that deletes it follows within seconds.
+// leaveCanary follows the PRIMARY set instead of a canary of another revision that a deployment of sluice has left beside
+// it, unless the caller of the wait named that one: no deployment promotes or deletes it.
+func (r *ServiceFollower) leaveCanary(s *Service, p *sluice.TaskSet, now time.Time) {
+	left := p != nil && p.Revision != r.followed.revision && s.ClaimedBy == "" &&
+		slices.Contains(s.OwnSets, r.followed.id)
+	stays := trackSince(&r.since.canaryLeft, left, now) >= canaryStaysAfter
+	if !stays || r.want.Revision != "" || r.want.Deployment != "" {
+		return
+	}
+	r.followed = binding{bound: true, external: true, wasListed: true, id: p.ID, revision: p.Revision, created: p.CreatedAt}
+}
+
+// besideText names the task sets of other revisions that run beside the PRIMARY one, of a wait that judges a change; empty:
+// there is none.
+func (r *ServiceFollower) besideText(s *Service, p *sluice.TaskSet) string {
+	var all []string
+	for _, ts := range s.TaskSets {
+		if ts.Status == "ACTIVE" && ts.Revision != p.Revision && ts.Running > 0 && !r.want.Serving {
+			all = append(all, fmt.Sprintf("task set %s of %s runs beside it", ts.ID, ts.Revision))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// canaryStaysAfter is how long a set beside the PRIMARY one must stay until a pipeline seems to keep it. The stage that
+// deletes it follows within seconds.
 const canaryStaysAfter = time.Minute
 
 // awaitsDeletion reports whether a set of this change is still to be deleted: an older set, or a canary of the same
-// revision. Without a deployment of sluice such a canary may stay.
+// revision. Without a deployment of sluice such a canary may stay, and an older set too if sluice made the PRIMARY one.
 func (r *ServiceFollower) awaitsDeletion(s *Service, p *sluice.TaskSet, now time.Time) bool {
 	older, canary := false, false
 	for _, ts := range s.TaskSets {
@@ -107,8 +133,9 @@ func (r *ServiceFollower) awaitsDeletion(s *Service, p *sluice.TaskSet, now time
 			older, canary = older || ts.Revision != p.Revision, canary || ts.Revision == p.Revision
 		}
 	}
-	stays := trackSince(&r.since.canaryAlone, canary && !older && s.ClaimedBy == "", now) >= canaryStaysAfter
-	return older || canary && !stays
+	ended := s.ClaimedBy == "" && (!older || slices.Contains(s.OwnSets, p.ID))
+	stays := trackSince(&r.since.setsStay, (older || canary) && ended, now) >= canaryStaysAfter
+	return (older || canary) && !stays
 }
 
 // newerSetRevision returns the revision of a task set that is newer than all sets of the followed

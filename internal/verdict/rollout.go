@@ -109,7 +109,7 @@ type ServiceFollower struct {
 // now.
 type conditions struct {
 	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused, ecsBakes,
-	shiftsBack, old, canaryAlone, restored time.Time
+	shiftsBack, old, setsStay, canaryLeft, restored time.Time
 }
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is

@@ -21,6 +21,7 @@ type Service struct {
 	Desired, Running, Pending int
 	Deployments               []Deployment     // controller ECS, newest first
 	TaskSets                  []sluice.TaskSet // controller EXTERNAL
+	OwnSets                   []string         // IDs of those of TaskSets that sluice made
 	Current                   string           // ARN of the current service deployment; empty: there is none
 	Breaker, Alarms           FailureDetection
 	MinPercent, MaxPercent    int               // minimumHealthyPercent, maximumPercent; 0, 0: not known

@@ -329,6 +329,8 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 		return "run sluice status to see what is running: nothing has started what the wait names"
 	case v.Outcome == sluice.TimedOut && r.last == nil:
 		return "correct the name of the cluster or the service, or the Region; or create the service"
+	case v.Outcome == sluice.TimedOut && !r.since.canaryLeft.IsZero():
+		return "run sluice deploy with a pipeline that has ECS_PRIMARY_ROLLOUT: no deployment promotes this canary"
 	case v.Outcome == sluice.TimedOut:
 		return r.hold.nextAfterTimeout()
 	}

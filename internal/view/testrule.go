@@ -7,6 +7,28 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
+// WithCanaryOf returns the scope of a service whose files are not known, with the group of a task set beside the PRIMARY one
+// as the test group.
+func (s Scope) WithCanaryOf(sets []sluice.TaskSet) Scope {
+	i := slices.IndexFunc(sets, func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
+	for _, ts := range sets {
+		if i >= 0 && ts.Status == "ACTIVE" && ts.TargetGroup != "" && ts.TargetGroup != sets[i].TargetGroup {
+			s.TestGroup, s.IsGuess = ts.TargetGroup, true
+		}
+	}
+	return s
+}
+
+// leadsBeside reports whether a rule gives weight to a group of the service beside the test group.
+func (t Traffic) leadsBeside(test string, rules []Route) bool {
+	return slices.ContainsFunc(rules, func(r Route) bool {
+		return slices.ContainsFunc(r.Forward, func(s sluice.Share) bool {
+			_, own := t.group(s.Group)
+			return own && s.Weight > 0 && s.Group != test
+		})
+	})
+}
+
 // forwardsToTestGroup reports whether a rule that neither the service nor its files name forwards to the test group alone.
 func (s Scope) forwardsToTestGroup(r sluice.Rule) bool {
 	return s.TestGroup != "" && len(r.Forward) == 1 && r.Forward[0].Group == s.TestGroup && !isOf(s.Rules, r)

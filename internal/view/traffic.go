@@ -21,6 +21,9 @@ type Scope struct {
 	// TestGroup is the ARN of a group that production rules name only beside another group. A rule that forwards to
 	// it alone is a test rule.
 	TestGroup string `json:"testGroup,omitempty"`
+	// IsGuess: no file names TestGroup. A rule that forwards to it alone is a test rule only if another rule sends requests
+	// to the service.
+	IsGuess bool `json:"-"`
 }
 
 // IsEmpty reports whether the service has no target group.
@@ -358,6 +361,9 @@ func (t Traffic) HasWeight(group string) bool {
 // AddRoutes adds the production rules that name a group of the service, that the scope names, or that an earlier read
 // contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
+	if s.IsGuess && !t.leadsBeside(s.TestGroup, rules) {
+		s.TestGroup = ""
+	}
 	t.TestGroup, t.FrontRead = s.TestGroup, true
 	for _, r := range rules {
 		r.Named, r.Beside = s.names(r.Rule), !s.isProduction(r.Rule)

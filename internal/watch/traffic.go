@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
@@ -78,7 +79,7 @@ func (f *waiter) trafficScope(s *ecs.ServiceState, of listeners) view.Scope {
 	case of.production != "":
 		return scope.WithListeners(of.production, of.test, of.groups)
 	}
-	return scope
+	return scope.WithCanaryOf(s.TaskSets)
 }
 
 // LongestRead is how long the reads for one judgement may take. What was read before them is read again then: in an outage
@@ -91,6 +92,9 @@ const LongestRead = 10 * time.Second
 // limit is the hard limit; the zero time: there is none.
 func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, limit time.Time) Update {
 	v := &seen.Verdict
+	if !f.target.SkipsTraffic && v.Outcome == sluice.Failed && v.Cause.Kind == diagnosis.GroupUnused {
+		return f.explainUnused(ctx, seen, of)
+	}
 	if f.target.SkipsTraffic || v.State != verdict.Ended || v.Outcome != sluice.Succeeded && v.Outcome != sluice.RolledBack {
 		return seen
 	}
@@ -147,6 +151,25 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, 
 		}
 		_ = f.watch.clock.Sleep(ctx, pause) // ends early with the wait
 	}
+}
+
+// explainUnused adds to a failure in a target group that the load balancer does not use which rules send the requests
+// elsewhere. It adds nothing if they cannot be read.
+func (f *waiter) explainUnused(ctx context.Context, seen Update, of listeners) Update {
+	state := f.lastRead.State
+	scope := f.trafficScope(state, of)
+	if scope.IsEmpty() {
+		return seen
+	}
+	t, err := alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, f.before.traffic)
+	if err != nil {
+		return seen
+	}
+	if problems := t.Problems(f.before.traffic, state.ServingGroups()...); len(problems) > 0 {
+		seen.Verdict.Detail += "; " + view.Texts(problems)
+		seen.Verdict.Next = problems[0].Next()
+	}
+	return seen
 }
 
 // decideTraffic reads whether callers get the version that serves, and sets v.Callers. waited is that of

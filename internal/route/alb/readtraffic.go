@@ -306,17 +306,40 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	}
 }
 
-// addTestRepairs adds the commands that lead the test rules to the first group of the service that is not the canary's.
+// addTestRepairs adds the commands that move the weight of the canary's group to the first other group of the service: in
+// test rules, and in the rules by which callers get a canary that no file names.
 func addTestRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	main := slices.IndexFunc(s.Groups, func(arn string) bool { return arn != s.TestGroup })
-	for i, r := range t.Tests {
-		n := slices.IndexFunc(rules, func(x Rule) bool { return x.ARN == r.ARN })
-		if main < 0 || n < 0 {
-			continue
-		}
-		to := []sluice.Share{{Group: s.Groups[main], Weight: r.Forward[0].Weight}}
-		t.Tests[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
+	if main < 0 {
+		return
 	}
+	add := func(all []view.Route) {
+		for i, r := range all {
+			n := slices.IndexFunc(rules, func(x Rule) bool { return x.ARN == r.ARN })
+			if w, _ := r.Weight(s.TestGroup); n >= 0 && w > 0 {
+				to := moveWeight(rules[n].Forward, s.TestGroup, s.Groups[main])
+				all[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
+			}
+		}
+	}
+	if add(t.Tests); s.IsGuess {
+		add(t.Routes)
+	}
+}
+
+// moveWeight returns the shares of a rule with the weight of one group moved to another. A group that got all requests
+// alone is replaced.
+func moveWeight(all []sluice.Share, from, to string) (out []sluice.Share) {
+	moved := sluice.Share{Group: to}
+	for _, s := range all {
+		if s.Group == from || s.Group == to {
+			moved.Weight, s.Weight = moved.Weight+s.Weight, 0
+		}
+		if s.Group != to && len(all) > 1 {
+			out = append(out, s)
+		}
+	}
+	return append([]sluice.Share{moved}, out...)
 }
 
 // RepairCommand returns the command that writes actions to a rule.
