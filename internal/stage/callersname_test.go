@@ -7,6 +7,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
@@ -64,6 +67,43 @@ func TestOutcomesAreAboutCallersOfANameToo(t *testing.T) {
 						b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 					}
 				})
+			})
+		}
+	}
+}
+
+// A name that another tool deletes after the last stage, whenever that is before the read of the outcome, fails the
+// deployment. A success means that the name existed at its end: a deletion after that read is seen by the next command.
+func TestNameDeletedBeforeTheOutcome(t *testing.T) {
+	ctx, id := context.Background(), aws.String("srv-0123456789abcdef")
+	for controller, pipeline := range map[string]string{"ECS": "", "EXTERNAL": stagetest.NamedCanary} {
+		for held := time.Duration(0); held <= 8*time.Second; held += 2 * time.Second {
+			stagetest.RunByName(t, stagetest.Named{Controller: controller}, func(b *stagetest.NameBench) {
+				var deleted time.Time
+				remove := func() {
+					some := stagetest.Got(b.Discovery.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: id}))(b)
+					for _, i := range some.Instances {
+						stagetest.Got(b.Discovery.DeregisterInstance(ctx,
+							&awssd.DeregisterInstanceInput{ServiceId: id, InstanceId: i.Id}))(b)
+					}
+					b.Until("the name is deleted", func() bool {
+						_, err := b.Discovery.DeleteService(ctx, &awssd.DeleteServiceInput{Id: id})
+						return err == nil
+					})
+					deleted = b.Clock.Now()
+				}
+				run := b.StartNamed("sim/api:v2", pipeline)
+				b.OnStageEnd(max(1, strings.Count(pipeline, "name:")), func() {
+					b.Clock.Go(remove)
+					stagetest.Must(b, b.Clock.Sleep(ctx, held))
+				})
+				end := stagetest.Got(b.Engine.Run(ctx, run, engine.Options{}))(b)
+				existed := deleted.IsZero()
+				if (end.Outcome == sluice.Succeeded) != existed || !existed && !strings.Contains(end.Cause, "does not exist") {
+					b.Errorf("%s, held for %s: the name existed at the end: %t, but %s: %s", controller, held, existed,
+						end.Outcome, end.Cause)
+				}
+				b.Until("the name is deleted", func() bool { return !deleted.IsZero() })
 			})
 		}
 	}
