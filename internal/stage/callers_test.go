@@ -104,6 +104,28 @@ func TestNewRuleInFrontIsNamed(t *testing.T) {
 	})
 }
 
+// So is one that gets only some of the requests of the service's rule, and others.
+func TestNewRuleThatCrossesIsNamed(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		b.AddRule(5, "/a*", b.Forward(false)...)
+		stagetest.Got(b.ELB.ModifyListener(context.Background(), &awselb.ModifyListenerInput{
+			ListenerArn: aws.String(b.Listener), DefaultActions: []elbtypes.Action{stagetest.Fixed("404")}}))(b)
+		end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {
+			b.AddRule(1, "/*b", stagetest.Fixed("503"))
+			b.AddRule(2, "/c*", stagetest.Fixed("503"))
+		})
+		const want = "rule 1 of port 80 is new and gets the requests for path /*b, whose action is fixed-response"
+		if end.Outcome != sluice.Succeeded || end.Cause != want {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		for path, gets := range map[string]string{"/ab": "503", "/a": "v2 200"} {
+			if got := b.CallersOf(path); got != gets {
+				b.Errorf("callers of %s get %q, want %q", path, got, gets)
+			}
+		}
+	})
+}
+
 // runWithAct deploys, and acts when the new targets are healthy, before the former ones have drained.
 func runWithAct(b *stagetest.Bench, files fstest.MapFS, act func()) engine.RunResult {
 	b.Helper()

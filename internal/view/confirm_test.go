@@ -213,6 +213,10 @@ func TestDecideTellsOfNewRulesInFront(t *testing.T) {
 		"behind the rule":     {[]Route{rule("1", to(blue, 1))}, []Route{rule("1", to(blue, 1)), fixed}, ""},
 		"for another host": {[]Route{shop},
 			[]Route{when(rule("3", to(others, 1)), "host-header", "blog.example"), shop}, ""},
+		"for a path of each host": {[]Route{shop}, []Route{fixed, shop},
+			"rule 2 of port 80 is new and gets the requests for path /api/*"},
+		"behind one that was there": {[]Route{when(rule("1", to(others, 1)), "path-pattern", "/a*"), all},
+			[]Route{when(rule("1", to(others, 1)), "path-pattern", "/a*"), fixed, all}, ""},
 		"for a part of a host": {[]Route{shop}, []Route{inHost(fixed, shop), shop}, "rule 2 of port 80 is new"},
 	} {
 		t.Run(name, func(t *testing.T) {

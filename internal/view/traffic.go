@@ -367,8 +367,11 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 	t.TestGroup, t.FrontRead = s.TestGroup, true
 	for _, r := range rules {
 		r.Named, r.Beside = s.names(r.Rule), !s.isProduction(r.Rule)
-		t.addTest(s, r, rules)
-		if !s.isTest(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
+		wasProduction := before.has(r.ARN) // and stays it, wherever another process or person leads it
+		if !wasProduction {
+			t.addTest(s, r, rules)
+		}
+		if wasProduction || !s.isTest(r.Rule) && (r.Named || t.namesOwn(r)) {
 			t.hide(&r, s, rules)
 			t.Routes = append(t.Routes, r)
 			t.addFront(r, rules)
