@@ -211,7 +211,7 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 		case end.Created:
 			all = append(all, deployWorking+orDelete)
 		case !strings.Contains(next, "sluice deploy"):
-			all = append(all, deployWorking)
+			all = append(all, r.deployWorkedText(ctx))
 		}
 	}
 	if !end.NoFormer && r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
@@ -232,6 +232,27 @@ const (
 	deployWorking = "deploy a version that works"
 	orDelete      = ", or delete the service: sluice delete --terminate --force" // if the deployment created it
 )
+
+// deployWorkedText is the advice to deploy another version than the one that the rollback restored: the newest one that a
+// deployment of the journal ended with, if there is one.
+func (r *run) deployWorkedText(ctx context.Context) string {
+	past, _ := r.Journal.Deployments(ctx, journal.Filter{Account: r.d.Account, Region: r.d.Region, Cluster: r.d.Cluster,
+		Service: r.d.Service, At: &r.Endpoint, Limit: maxEarlier}) // unread: the advice names no version
+	for _, d := range past {
+		p, err := decodePlan(d)
+		if err != nil || d.Outcome != sluice.Succeeded {
+			continue
+		}
+		name := p.To
+		if saved, err := OpenMemory(r.Journal, d.ID).Registration.Load(ctx); err == nil && saved.Revision != nil {
+			name = saved.Revision.Name
+		}
+		if _, number, ok := strings.Cut(name, ":"); ok && name != r.plan.From {
+			return "deploy a version that worked: sluice deploy --revision " + number
+		}
+	}
+	return deployWorking
+}
 
 // adviceAfterEnd returns what the next step of a failed stage is after the deployment ended. It was written before: a
 // deployment that has ended cannot be resumed, and one that was rolled back needs no rollback.

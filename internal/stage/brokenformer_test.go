@@ -62,6 +62,47 @@ func brokenServices() map[string]func(b *stagetest.Bench) func(image string) fst
 	}
 }
 
+// workingServices start a service whose version works, in each way of deploying, and return the files that deploy another
+// image.
+func workingServices() map[string]func(b *stagetest.Bench) func(image string) fstest.MapFS {
+	const four = "desiredCount: 4\n"
+	sets := func(pipeline string) func(b *stagetest.Bench) func(string) fstest.MapFS {
+		return func(b *stagetest.Bench) func(string) fstest.MapFS {
+			b.StartService(stagetest.Options{})
+			return func(image string) fstest.MapFS { return b.Files(image, pipeline) }
+		}
+	}
+	rolled := func(files func(*stagetest.Bench, string) fstest.MapFS,
+		then func(*stagetest.Bench, string) fstest.MapFS) func(*stagetest.Bench) func(string) fstest.MapFS {
+		return func(b *stagetest.Bench) func(string) fstest.MapFS {
+			if end := b.Deploy(files(b, "sim/web:v1")); end.Outcome != sluice.Succeeded {
+				b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+			return func(image string) fstest.MapFS { return then(b, image) }
+		}
+	}
+	rolling := func(b *stagetest.Bench, image string) fstest.MapFS { return b.RollingFiles(image, four) }
+	breaker := func(b *stagetest.Bench, image string) fstest.MapFS {
+		return b.RollingFiles(image, four+stagetest.Breaker)
+	}
+	worker := func(b *stagetest.Bench, image string) fstest.MapFS { return b.WorkerFiles(image, four) }
+	all := map[string]func(b *stagetest.Bench) func(image string) fstest.MapFS{
+		"task sets":             sets(stagetest.CanaryPipeline),
+		"task sets, quick sync": sets(""),
+		"rolling":               rolled(rolling, rolling),
+		"rolling, breaker":      rolled(breaker, breaker),
+		"rolling, worker":       rolled(worker, worker),
+		"canary service": rolled(rolling, func(b *stagetest.Bench, image string) fstest.MapFS {
+			return b.CanaryServiceFiles(image, stagetest.CanaryPipeline, four)
+		}),
+	}
+	for strategy, configuration := range stagetest.Strategies {
+		native := func(b *stagetest.Bench, image string) fstest.MapFS { return b.NativeFiles(image, configuration) }
+		all["ECS's own "+strategy] = rolled(native, native)
+	}
+	return all
+}
+
 func runBroken(t *testing.T, names []string, f func(b *stagetest.Bench, files func(image string) fstest.MapFS)) {
 	t.Helper()
 	for _, name := range names {
@@ -87,13 +128,74 @@ func TestRollbackToAVersionThatCrashesIsNoGoodEnd(t *testing.T) {
 	}
 	runBroken(t, names, func(b *stagetest.Bench, files func(string) fstest.MapFS) {
 		end := b.Deploy(files("sim/web:v2-crash-after-5s-exit-3"))
-		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "web:1 is restored, and does not work: ") ||
-			!strings.Contains(end.Cause, "exit code 4") {
-			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		b.ExpectBrokenFormer(end, "exit code 4")
+	})
+}
+
+// The former version cannot start any more, because its secret was deleted, or its image crashes now. A rollback to it
+// ends as soon as enough of its tasks have failed, says so, and leads to no other rollback. Callers keep the tasks that
+// serve.
+func TestRollbackToAVersionThatBrokeEndsSoon(t *testing.T) {
+	t.Parallel()
+	for name, start := range workingServices() {
+		for image, cause := range map[string]string{"sim/web:v1-no-secret": "unable to pull secrets",
+			v1Crashes: "exit code 4"} {
+			t.Run(name+", "+cause, func(t *testing.T) {
+				t.Parallel()
+				stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+					files := start(b)
+					id := b.Start(files("sim/web:v2"))
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					if end.Outcome != sluice.Succeeded {
+						b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+					}
+					b.BreakVersion(1, image)
+					b.AttachCallers()
+					b.ExpectBrokenFormer(b.RollBackEnded(id), cause)
+					if image != v1Crashes && !strings.Contains(name, "worker") {
+						b.ExpectNoneLost()
+					}
+				})
+			})
 		}
-		if strings.Contains(end.Next, "rollback") || strings.Contains(end.Next, "deploy again") ||
-			!strings.HasSuffix(end.Next, "deploy a version that works") && !strings.HasSuffix(end.Next, "--quick-sync") {
-			b.Errorf("next: %s", end.Next)
+	}
+}
+
+// The former version works, and its tasks take minutes to start. A rollback to it is not ended before.
+func TestRollbackToASlowVersionEndsWell(t *testing.T) {
+	t.Parallel()
+	for name, start := range workingServices() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+				files := start(b)
+				id := b.Start(files("sim/web:v2"))
+				stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				b.BreakVersion(1, "sim/web:v1-start-delay-250s")
+				if end := b.RollBackEnded(id); end.Outcome != sluice.RolledBack {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+			})
+		})
+	}
+}
+
+// The version before the former one worked, as the journal knows. The next step names it, and works.
+func TestRollbackToAVersionThatBrokeNamesOneThatWorked(t *testing.T) {
+	t.Parallel()
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+		var id string
+		for i, image := range []string{"sim/web:v1", "sim/web:v2", "sim/web:v3"} {
+			id = b.Start(b.RollingFiles(image, "desiredCount: 4\n"))
+			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			if end.Outcome != sluice.Succeeded {
+				b.Fatalf("web:%d: %s: %s\n%s", i+1, end.Outcome, end.Cause, b.EventLog())
+			}
+		}
+		b.BreakVersion(2, "sim/web:v2-crash-after-5s-exit-4")
+		end := b.RollBackEnded(id)
+		if want := "deploy a version that worked: sluice deploy --revision 1"; !strings.HasSuffix(end.Next, want) {
+			b.Errorf("%s: %s; next: %s, want %s\n%s", end.Outcome, end.Cause, end.Next, want, b.EventLog())
 		}
 	})
 }

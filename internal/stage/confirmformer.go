@@ -69,9 +69,9 @@ func hasEnoughFailed(v verdict.Survival, began, now time.Time) bool {
 }
 
 func brokenEnding(s *step.Step, former string, v verdict.Survival) Ending {
-	why := former + " is restored, and does not work: "
-	if s.Plan.KeepsVersion() {
-		why = former + " does not work: "
+	why := former + " does not work: "
+	if live := s.Confirmed; !s.Plan.KeepsVersion() && live.Running >= live.Desired && !live.DeploymentInProgress() {
+		why = former + " is restored, and does not work: "
 	}
 	return Ending{Outcome: sluice.Failed, Cause: why + v.Cause.String(), NoFormer: true}
 }
@@ -86,8 +86,24 @@ func addBrokenFormer(ctx context.Context, s *step.Step, end Ending) Ending {
 	}
 	broken, err := endOfBrokenFormer(ctx, s, false)
 	if err != nil || !broken.NoFormer {
+		saved, err := s.Memory.Rollback.Load(ctx)
+		end.NoFormer = err == nil && saved.Broken
 		return end
 	}
 	broken.Cause = strings.TrimPrefix(end.Cause+"; "+broken.Cause, "; ")
 	return broken
+}
+
+// saveBrokenFormer saves whether a rollback failed because tasks of the version that it restores fail: another rollback
+// would fail too. It returns the error of the rollback.
+func saveBrokenFormer(ctx context.Context, s *step.Step, why error) error {
+	saved, err := s.Memory.Rollback.Load(ctx)
+	if broken := sluice.KindOf(why) == sluice.Unhealthy; err == nil && saved.Broken != broken {
+		saved.Broken = broken
+		err = s.Memory.Rollback.Save(ctx, saved)
+	}
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	return why
 }

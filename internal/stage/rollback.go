@@ -20,7 +20,7 @@ func runRollback(ctx context.Context, s *step.Step) error {
 		err = restoreInactive(ctx, s, err)
 	}
 	if err != nil {
-		return err
+		return saveBrokenFormer(ctx, s, err)
 	}
 	return confirmServing(ctx, s, sluice.RolledBack)
 }

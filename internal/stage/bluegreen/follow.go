@@ -102,7 +102,30 @@ func followReturn(ctx context.Context, s *step.Step, revision string, d createdD
 	if err != nil {
 		return err
 	}
-	return codeDeployEndError(s, revision, last)
+	if err = codeDeployEndError(s, revision, last); sluice.KindOf(err) == sluice.Unhealthy && !waited.termination {
+		err = stopBrokenReturn(ctx, s, d.ID, last, err)
+	}
+	return err
+}
+
+// stopBrokenReturn stops a return whose tasks fail, and for which CodeDeploy would wait for up to an hour: meanwhile it
+// accepts no other deployment. It stops it only if callers then get the version that serves, or served until now: while
+// no request is sent to the tasks that fail, or while all those that they replace run. It returns the error of the
+// return.
+func stopBrokenReturn(ctx context.Context, s *step.Step, id string, last watch.Update, why error) error {
+	t := last.CodeTarget
+	if t == nil || t.Green == nil || t.Blue == nil || t.Green.Weight > 0 && t.Blue.Running < max(t.Blue.Desired, 1) {
+		return why
+	}
+	switch end, err := stopAndFollow(ctx, s, plan.OwnShift, id); {
+	case sluice.KindOf(err) == sluice.Halted:
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; it was not stopped: %w", why, err)
+	case end.isRolledBack:
+		return fmt.Errorf("%w; so sluice stopped it, and callers get the version that it was to replace", why)
+	}
+	return why
 }
 
 // endTerminationWait ends the wait before CodeDeploy deletes the replaced task set of a return. Without the
@@ -145,8 +168,7 @@ func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
 	if !s.IsRollback() {
 		want.Bake = s.Plan.Bake
 	}
-	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s),
-		rolling.WantsNoTasks(s)
+	want.Deadline, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.WantsNoTasks(s)
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want, SkipsTraffic: true,
 		Planned: step.PlannedTask(s, cmp.Or(want.Revision, want.Deploys))}
 	err = rolling.RunWithChecks(ctx, s, func(ctx context.Context) error {

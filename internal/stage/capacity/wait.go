@@ -71,11 +71,10 @@ func (r Restored) isOutdated(o verdict.Observation, since time.Time) bool {
 	return r.HasScale != nil && !r.HasScale(*o.Set) && o.At.Sub(since) < step.UnseenLimit
 }
 
-// AwaitRestored is AwaitNewTasks for the version that served before the deployment. Only the
-// deadline ends it, not a number of failures.
+// AwaitRestored is AwaitNewTasks for the version that served before the deployment.
 func AwaitRestored(ctx context.Context, s *step.Step, r Restored) error {
 	return awaitMember(ctx, s, r, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
-		0).RequireTwoPolls().IgnoreFailures())
+		0).RequireTwoPolls().OfFormer())
 }
 
 // AwaitMember polls a member until the judge ends the wait. An unhealthy or stalled member is an error.
@@ -288,6 +287,9 @@ func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) er
 // ofFormer says in the error of a wait for the version that served before the deployment that it is not about the new
 // one, and names the deployment that does not wait for it.
 func ofFormer(s *step.Step, w *step.MemberWatch, err *sluice.Error) error {
+	if s.IsRollback() && err.Kind == sluice.Unhealthy {
+		err.Err = fmt.Errorf("the previous version %s does not work: %w", w.Latest.Revision, err.Err)
+	}
 	if !isFormer(s, w) {
 		return err
 	}

@@ -45,6 +45,7 @@ type External struct {
 type Rollback struct {
 	Restarts    int               `json:"restarts,omitempty"` // how often the restored primary was deleted by others
 	NotRestored []DeletedResource `json:"notRestored,omitempty"`
+	Broken      bool              `json:"broken,omitempty"` // it failed because tasks of the restored version fail
 }
 
 // DeletedResource is a resource that another process or a person deleted during the deployment. A

@@ -133,7 +133,7 @@ func concernTests() map[string]concernTest {
 			External{map[string]float64{"set": 80}, []string{"canary"}, "set", &five},
 			map[string]string{"accepted": `{"scales":{"set":80},"gone":["canary"],"primary":"set","desired":5}`}),
 		"Rollback": testOf(func(m *Memory) Concern[Rollback] { return m.Rollback },
-			Rollback{2, []DeletedResource{{"listener", "arn"}}},
+			Rollback{2, []DeletedResource{{"listener", "arn"}}, false},
 			map[string]string{"restored-generation": "2", "not-restored": `[{"what":"listener","arn":"arn"}]`}),
 	}
 }

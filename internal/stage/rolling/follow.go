@@ -30,8 +30,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 		Checks: s.Plan.Callers, Scope: s.Plan.Scope, First: s.Reads.FindService(now), IsResolved: true,
 		Planned: step.PlannedTask(s, revision),
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
-			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
-			AllowsNoTasks: WantsNoTasks(s)}}
+			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s)}}
 	if !s.Plan.Mode().HasVariants() { // otherwise the last stage bakes
 		target.Bake = bakeOf(s)
 	}
@@ -210,15 +209,6 @@ func WantsNoTasks(s *step.Step) bool {
 		return *s.Service.Input.DesiredCount == 0
 	}
 	return s.Snapshot != nil && s.Snapshot.Service && s.Snapshot.Desired == 0
-}
-
-// FailureLimit is the number of failures of one cause that ends the wait; 0 is the default number.
-// A rollback has no limit: there is no other version to return to, and AWS starts tasks again.
-func FailureLimit(s *step.Step) int {
-	if s.IsRollback() {
-		return diagnosis.NoLimit
-	}
-	return 0
 }
 
 // AwaitCount waits until the desired number of tasks runs.

@@ -1,7 +1,6 @@
 package diagnosis
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -10,10 +9,6 @@ import (
 
 // FailAfter is how many failures with one cause end a wait.
 const FailAfter = 3
-
-// NoLimit is a limit that no number of failures reaches. It is for the previous version: there is no
-// other version to return to, and ECS starts its tasks again.
-const NoLimit = math.MaxInt
 
 // Failures counts failures by cause. It is a value: its slices are never changed in place. The zero
 // value has counted nothing.

@@ -55,7 +55,7 @@ func (b Bake) judgeBake(o verdict.Observation, n verdict.Counts, whole bool) ver
 	c := b.capacity
 	v := verdict.Verdict{State: verdict.Progressing, Counts: n, Detail: detailText(o, n), NextPoll: troubledInterval}
 	switch {
-	case c.failures.Reach(c.failAfter), b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
+	case c.failures.Reach(diagnosis.FailAfter), b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
 		v.State = verdict.Failing
 	case whole:
 		v.State, v.NextPoll = verdict.Healthy, bakeInterval(o.At.Sub(c.began))

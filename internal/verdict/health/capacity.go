@@ -15,7 +15,6 @@ import (
 // [AwaitCapacity].
 type Capacity struct {
 	deadline      time.Duration // without progress
-	failAfter     int           // failures of one cause, with no healthy task between
 	began         time.Time
 	progressAt    time.Time // last progress
 	movedAt       time.Time // last change of the counts
@@ -28,6 +27,7 @@ type Capacity struct {
 	needsTwoPolls bool   // one complete poll is not enough
 	confirmed     bool   // the last two polls were complete, with the same targets
 	wasComplete   bool   // the last poll was complete
+	ofFormer      bool   // see OfFormer
 	healthy       string // the healthy targets of the last poll
 	registration  verdict.Registration
 }
@@ -35,7 +35,7 @@ type Capacity struct {
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
 // number of healthy tasks, whatever the desired count is.
 func AwaitCapacity(now time.Time, deadline time.Duration, minimum int) Capacity {
-	return Capacity{deadline: deadline, failAfter: diagnosis.FailAfter, began: now, progressAt: now, movedAt: now, minimum: minimum}
+	return Capacity{deadline: deadline, began: now, progressAt: now, movedAt: now, minimum: minimum}
 }
 
 // confirmInterval is the time between a first complete poll and the second one.
@@ -54,10 +54,10 @@ func (c Capacity) RequireTwoPolls() Capacity {
 	return c
 }
 
-// IgnoreFailures makes a judge that only the deadline ends, not a number of failures. It is for the
-// previous version: there is no other version to return to, and ECS starts its tasks again.
-func (c Capacity) IgnoreFailures() Capacity {
-	c.failAfter = diagnosis.NoLimit
+// OfFormer makes a judge of the version that a rollback restores. Tasks that lose their targets do not end its wait:
+// there is no other version that could get them.
+func (c Capacity) OfFormer() Capacity {
+	c.ofFormer = true
 	return c
 }
 
@@ -92,8 +92,8 @@ func (c Capacity) noteRegistered(o verdict.Observation, n verdict.Counts) Capaci
 	return c
 }
 
-// isLost reports whether no task will be healthy: none is registered. A rollback waits on, as there is no other version.
-func (c Capacity) isLost() bool { return c.registration.IsLost() && c.failAfter != diagnosis.NoLimit }
+// isLost reports whether no task will be healthy: none is registered. See [Capacity.OfFormer].
+func (c Capacity) isLost() bool { return c.registration.IsLost() && !c.ofFormer }
 
 // healthyTargets names the healthy targets of the set's own tasks, in order.
 func healthyTargets(o verdict.Observation) string {
@@ -184,7 +184,7 @@ func (c Capacity) judgeCapacity(o verdict.Observation, n verdict.Counts) verdict
 	v := verdict.Verdict{State: verdict.Progressing, Counts: n, Detail: detailText(o, n),
 		NextPoll: c.capacityInterval(o)}
 	switch {
-	case c.failures.Reach(c.failAfter):
+	case c.failures.Reach(diagnosis.FailAfter):
 		v.State = verdict.Failing
 	case c.isComplete(o, n) && !c.needsTwoPolls || c.confirmed:
 		v.State = verdict.Healthy

@@ -147,18 +147,20 @@ func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 	}
 }
 
-// What served before is waited for whatever stops; only that nothing moves any
-// more ends it.
-func TestPatience(t *testing.T) {
-	c, v := AwaitCapacity(t0, time.Minute, 1).IgnoreFailures(), verdict.Verdict{}
-	crashes := []diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c"), crashed("d")}
-	c, v = c.See(look{0, 2, 0, 0, 0, 0, crashes}.observation())
-	if v.State != verdict.Progressing || v.Cause.Count != 4 {
-		t.Errorf("four crashes: %s, cause %q ×%d", v.State, v.Cause.Text, v.Cause.Count)
+// The version that a rollback restores fails by the same number of tasks as any other: fewer end the wait only by the
+// deadline.
+func TestFailuresOfTheFormerVersion(t *testing.T) {
+	c, v := AwaitCapacity(t0, time.Minute, 1).OfFormer(), verdict.Verdict{}
+	c, v = c.See(look{0, 2, 0, 0, 0, 0, []diagnosis.Stopped{crashed("a"), crashed("b")}}.observation())
+	if v.State != verdict.Progressing || v.Cause.Count != 2 {
+		t.Errorf("two crashes: %s, cause %q ×%d", v.State, v.Cause.Text, v.Cause.Count)
 	}
 	if _, v = c.See(look{time.Minute, 2, 0, 0, 0, 0, nil}.observation()); v.State != verdict.Stalling ||
-		v.Cause.Count != 4 {
+		v.Cause.Count != 2 {
 		t.Errorf("nothing moved for the deadline: %s, cause ×%d", v.State, v.Cause.Count)
+	}
+	if _, v = c.See(look{0, 2, 0, 0, 0, 0, []diagnosis.Stopped{crashed("c")}}.observation()); v.State != verdict.Failing {
+		t.Errorf("three crashes: %s", v.State)
 	}
 }
 
