@@ -233,8 +233,8 @@ const (
 	orDelete      = ", or delete the service: sluice delete --terminate --force" // if the deployment created it
 )
 
-// deployWorkedText is the advice to deploy another version than the one that the rollback restored: the newest one that a
-// deployment of the journal ended with, if there is one.
+// deployWorkedText is the advice to deploy another version than the one that the rollback restored: the newest one
+// that a deployment of the journal ended with, if there is one.
 func (r *run) deployWorkedText(ctx context.Context) string {
 	past, _ := r.Journal.Deployments(ctx, journal.Filter{Account: r.d.Account, Region: r.d.Region, Cluster: r.d.Cluster,
 		Service: r.d.Service, At: &r.Endpoint, Limit: maxEarlier}) // unread: the advice names no version

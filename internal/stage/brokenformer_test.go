@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
@@ -62,8 +63,8 @@ func brokenServices() map[string]func(b *stagetest.Bench) func(image string) fst
 	}
 }
 
-// workingServices start a service whose version works, in each way of deploying, and return the files that deploy another
-// image.
+// workingServices start a service whose version works, in each way of deploying, and return the files that deploy
+// another image.
 func workingServices() map[string]func(b *stagetest.Bench) func(image string) fstest.MapFS {
 	const four = "desiredCount: 4\n"
 	sets := func(pipeline string) func(b *stagetest.Bench) func(string) fstest.MapFS {
@@ -178,6 +179,41 @@ func TestRollbackToASlowVersionEndsWell(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Tasks of the former version failed before the deployment. A rollback to it counts only what fails from then on.
+func TestRollbackToAVersionWhoseTasksFailedBefore(t *testing.T) {
+	t.Parallel()
+	for name, start := range workingServices() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+				files := start(b)
+				stagetest.Must(b, b.Sim.Inject("task-crash web count=4 exit=137"))
+				b.Sleep(4 * time.Minute)
+				id := b.Start(files("sim/web:v2"))
+				stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				if end := b.RollBackEnded(id); end.Outcome != sluice.RolledBack {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+			})
+		})
+	}
+}
+
+// So it is for a task set that still exists, and that the rollback scales up again.
+func TestRollbackToATaskSetWhoseTasksFailedBefore(t *testing.T) {
+	t.Parallel()
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		stagetest.Must(b, b.Sim.Inject("task-crash web count=4 exit=137"))
+		b.Sleep(4 * time.Minute)
+		id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
+		b.AfterWrite("ecs:UpdateTaskSet", 12*time.Second, func() {
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+		})
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
+	})
 }
 
 // The version before the former one worked, as the journal knows. The next step names it, and works.

@@ -289,11 +289,12 @@ func (b *CodeDeployFollower) learnRevisions(s *Service) {
 	}
 }
 
-// isFollowedTask reports whether a task belongs to the replacement task set.
+// isFollowedTask reports whether a task belongs to the replacement task set. Tasks of its revision that stopped before
+// the deployment began served in an earlier one.
 func (b *CodeDeployFollower) isFollowedTask(t diagnosis.Stopped) bool {
 	g := b.greenSet()
 	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision &&
-		b.revision != b.previousRevision
+		b.revision != b.previousRevision && !t.StoppedAt.Before(b.main.beganAt())
 }
 
 // taskSets returns the replacement and the original task set. They come from the newest target that

@@ -57,6 +57,21 @@ func TestRollbackToASlowVersionEndsWell(t *testing.T) {
 	})
 }
 
+// Tasks of the former version failed before the deployment. A rollback to it counts only what fails from then on.
+func TestRollbackToAVersionWhoseTasksFailedBefore(t *testing.T) {
+	t.Parallel()
+	shifts(t, shop{}, func(b *stagetest.Bench) {
+		stagetest.Must(b, b.Sim.Inject("task-crash web count=4 exit=137"))
+		b.Sleep(4 * time.Minute)
+		id := b.Start(shiftFiles(b, "sim/web:v2", ""))
+		stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		end := b.RollBackEnded(id)
+		if got := b.CallersGet(); end.Outcome != sluice.RolledBack || got != "v1 200" {
+			b.Errorf("%s: %s; callers get %q\n%s", end.Outcome, end.Cause, got, b.EventLog())
+		}
+	})
+}
+
 // The former version serves for seconds, and then fails. Callers get the new one again while its tasks exist. Once
 // CodeDeploy has deleted them, to stop the deployment would give callers nothing.
 func TestReturnThatFailsAfterItsShift(t *testing.T) {

@@ -239,7 +239,11 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 		w.EmptyReads = 0
 	}
 	o.Stopping = w.Stopped.CountStopping()
-	if err == nil && isFirst {
+	switch {
+	case err != nil || !isFirst:
+	case s.IsRollback(): // they failed before it began: what fails from now on counts
+		o.NewlyStopped = nil
+	default:
 		err = forgetOutlived(ctx, w, o)
 	}
 	return err

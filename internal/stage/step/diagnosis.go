@@ -49,8 +49,8 @@ func PlannedTask(s *Step, revision string) func(string) *definition.Task {
 	}
 }
 
-// RemoveRollback removes from the advice of a verdict what the automatic rollback does anyway, and what a rollback would
-// do again.
+// RemoveRollback removes from the advice of a verdict what the automatic rollback does anyway, and what a rollback
+// would do again.
 func RemoveRollback(s *Step, next string) string {
 	if !s.Plan.AutoRollback && !s.IsRollback() {
 		return next
