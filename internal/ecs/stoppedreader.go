@@ -75,10 +75,18 @@ func (s Service) ReadSurvival(ctx context.Context, now time.Time, revision strin
 		return verdict.Survival{}, err
 	}
 	stopped = slices.DeleteFunc(stopped, func(t diagnosis.Stopped) bool { return t.Revision != revision })
+	return s.JudgeSurvival(ctx, now, revision, stopped, events, nil)
+}
+
+// JudgeSurvival judges a version by its stopped tasks. Only if enough have failed, it reads those that run: those that
+// own selects, or all if it is nil.
+func (s Service) JudgeSurvival(ctx context.Context, now time.Time, revision string, stopped []diagnosis.Stopped,
+	events []diagnosis.Event, own func(Task) bool) (verdict.Survival, error) {
 	if v := verdict.JudgeSurvival(now, stopped, events, nil); v.Works {
 		return v, nil
 	}
 	tasks, err := s.Tasks(ctx)
+	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return own != nil && !own(t) })
 	return verdict.JudgeSurvival(now, stopped, events, WorkingSince(tasks, revision)), err
 }
 

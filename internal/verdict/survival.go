@@ -16,7 +16,7 @@ type Survival struct {
 	Works  bool
 
 	failures diagnosis.Failures
-	longest  time.Duration // the longest life of those that failed
+	longest  time.Duration // the longest life of those that failed, also if they are too few
 }
 
 // FailedSince returns how many tasks failed since a time.
@@ -25,10 +25,10 @@ func (s Survival) FailedSince(at time.Time) int { return s.failures.CountSince(a
 // JudgeSurvival judges a version at now. started are the times since when its running tasks run.
 func JudgeSurvival(now time.Time, stopped []diagnosis.Stopped, events []diagnosis.Event, started []time.Time) Survival {
 	failures := diagnosis.Failures{}.AddStopped(stopped, events)
-	if !failures.Reach(diagnosis.FailAfter) {
-		return Survival{Works: true}
-	}
 	life, _ := failures.LongestLife()
+	if !failures.Reach(diagnosis.FailAfter) {
+		return Survival{Works: true, longest: life}
+	}
 	s := Survival{Cause: failures.Leading(), Needed: stableTime(life), failures: failures, longest: life}
 	for _, at := range started {
 		if !at.IsZero() && (s.Oldest.IsZero() || at.Before(s.Oldest)) {
@@ -54,11 +54,11 @@ func (s Survival) IsOver(now time.Time, notice time.Duration) bool {
 	return now.Sub(s.Oldest) >= needed
 }
 
-// ServedBefore reports whether one of the stopped tasks had run for long enough to serve. The version then serves while
-// tasks of it are healthy, although these may stop too. Tasks that stop within a minute are seldom healthy together.
-func ServedBefore(stopped []diagnosis.Stopped) bool {
-	life, _ := diagnosis.Failures{}.AddStopped(stopped, nil).LongestLife()
-	return life >= shortestStable
+// IsPast reports whether what failed before a wait does not count in it: a running task has outlived those that failed,
+// or the version serves, and one of them had run for long enough to serve. Tasks that stop within a minute are seldom
+// healthy together.
+func (s Survival) IsPast(serves bool) bool {
+	return s.Works && s.failures.Count() > 0 || serves && s.longest >= shortestStable
 }
 
 // SeemsToFail reports whether a read of a service is a reason to read its stopped tasks: fewer tasks run than are

@@ -70,15 +70,8 @@ func (f *waiter) forgetPast(ctx context.Context, fallen []diagnosis.Stopped,
 	}
 	isPast := func(t diagnosis.Stopped) bool { return t.Revision == serves }
 	past := slices.DeleteFunc(slices.Clone(fallen), func(t diagnosis.Stopped) bool { return !isPast(t) })
-	if verdict.JudgeSurvival(o.At, past, o.Service.Events, nil).Works {
-		return fallen // too few failed
-	}
-	tasks, err := f.target.serviceClient(f.watch).Tasks(ctx)
-	if err != nil {
-		return fallen
-	}
-	now := verdict.JudgeSurvival(o.At, past, o.Service.Events, ecs.WorkingSince(tasks, serves))
-	if !now.IsOver(o.At, 0) {
+	now, err := f.target.serviceClient(f.watch).JudgeSurvival(ctx, o.At, serves, past, o.Service.Events, nil)
+	if err != nil || !now.IsOver(o.At, 0) {
 		return fallen
 	}
 	if o.Checks = f.readChecks(ctx, o, serves); !o.Checks.Read || !now.IsOver(o.At, o.Checks.Notice) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -177,18 +176,18 @@ func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verd
 	}
 	w.Latest, w.LatestAt = now, s.Clock.Now()
 	o := verdict.Observation{At: w.LatestAt, Set: &now.TaskSet, Events: now.Events}
-	isFirst := w.StoppedReadAt.IsZero()
-	if err := readStopped(ctx, s, w, &o); err != nil {
+	past, err := readStopped(ctx, s, w, &o)
+	if err != nil {
 		return o, err
 	}
 	if now.Desired > 0 && now.Running == 0 && TargetsDecide(s, w) {
 		o.Targets = []sluice.Target{} // no task runs, so no target is healthy
-		return o, nil
+	} else {
+		err = s.Access.ObserveTargets(ctx, w, &o)
+		w.Targets = TargetsText(o)
 	}
-	err = s.Access.ObserveTargets(ctx, w, &o)
-	w.Targets = TargetsText(o)
-	if isFirst && isFormer(s, w) && health.CountTasks(o).Healthy > 0 && verdict.ServedBefore(o.NewlyStopped) {
-		o.NewlyStopped = nil // they failed before, and the version serves now: what fails from now on counts
+	if past.IsPast(isFormer(s, w) && health.CountTasks(o).Healthy > 0) {
+		o.NewlyStopped = nil
 	}
 	return o, err
 }
@@ -212,8 +211,9 @@ const (
 // first poll, unless the member was just created, when the running count fell, and then every
 // maxStoppedReadAge or quietStoppedReadAge. In a rollback it also reads when all tasks seem to run:
 // the deployment may have scaled the member down just before, and tasks that ECS has told to stop
-// still count as running.
-func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verdict.Observation) (err error) {
+// still count as running. past judges the tasks that stopped before the first poll.
+func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verdict.Observation) (past verdict.Survival,
+	err error) {
 	now, set := s.Clock.Now(), w.Latest
 	fewer := set.Running < w.LastRunning
 	w.LastRunning = set.Running
@@ -230,7 +230,7 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 	}
 	seemsComplete := s.IsRollback() && set.Running >= set.Desired
 	if !fewer && !seemsComplete && now.Sub(w.StoppedReadAt) < limit {
-		return nil
+		return past, nil
 	}
 	isFirst := w.StoppedReadAt.IsZero()
 	w.StoppedReadAt = now
@@ -241,29 +241,12 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 	o.Stopping = w.Stopped.CountStopping()
 	switch {
 	case err != nil || !isFirst:
-	case s.IsRollback(): // they failed before it began: what fails from now on counts
-		o.NewlyStopped = nil
+	case s.IsRollback():
+		o.NewlyStopped = nil // they failed before it began
 	default:
-		err = forgetOutlived(ctx, w, o)
+		past, err = w.Service.JudgeSurvival(ctx, o.At, o.Set.Revision, o.NewlyStopped, o.Events, w.HasTask)
 	}
-	return err
-}
-
-// forgetOutlived drops the tasks that stopped before the first poll if one of the member's running tasks has outlived
-// them: the version works now.
-func forgetOutlived(ctx context.Context, w *step.MemberWatch, o *verdict.Observation) error {
-	if verdict.JudgeSurvival(o.At, o.NewlyStopped, o.Events, nil).Works {
-		return nil // too few failed
-	}
-	tasks, err := w.Service.Tasks(ctx)
-	if err != nil {
-		return err
-	}
-	own := slices.DeleteFunc(tasks, func(t ecs.Task) bool { return !w.HasTask(t) })
-	if verdict.JudgeSurvival(o.At, o.NewlyStopped, o.Events, ecs.WorkingSince(own, o.Set.Revision)).Works {
-		o.NewlyStopped = nil
-	}
-	return nil
+	return past, err
 }
 
 // EmitCapacity emits the counts of a member if they changed, and why its tasks fail.
