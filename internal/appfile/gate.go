@@ -76,6 +76,7 @@ type GateSource struct {
 	All      Queries    `json:"all,omitzero"`
 	HTTPS    *HTTPCheck `json:"https,omitempty"`
 	Command  []string   `json:"command,omitempty"` // its exit code decides
+	Folder   string     `json:"folder,omitempty"`  // of the command: that of the application file; empty: the current one
 	Alarm    string     `json:"alarm,omitempty"`   // name of a CloudWatch alarm
 }
 

@@ -277,7 +277,11 @@ func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
 	if values.IsGiven(n.Get("run")) && (len(run) == 0 || run[0] == "") {
 		r.addProblem(r.src.At(n, "the command of a gate has no program"))
 	}
-	return r.newCheck(entry, n, strings.Join(run, " "), GateSource{Command: run})
+	read := GateSource{Command: run}
+	if r.from != nil {
+		read.Folder = r.from.Folder()
+	}
+	return r.newCheck(entry, n, strings.Join(run, " "), read)
 }
 
 // readMetric reads a gate on a metric.

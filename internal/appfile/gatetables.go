@@ -104,7 +104,8 @@ func httpsKeys() []key {
 
 func commandShape() *shape {
 	return &shape{kind: object, complete: [][]string{{"run"}}, keys: append([]key{
-		neededKey("run", shape{kind: list, of: &shape{kind: text, min: 1}}, "The program and its arguments."),
+		neededKey("run", shape{kind: list, of: &shape{kind: text, min: 1}}, "The program and its arguments. It "+
+			"runs in the folder of this file, or in the current one on a machine that does not have that folder."),
 	}, commonGateKeys()...)}
 }
 

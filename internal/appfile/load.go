@@ -33,6 +33,8 @@ type Evaluator interface {
 	// OpenRoot returns the folder that the key root of a sluice.yaml names, relative to the folder of that file, and the
 	// name of the latter in it. It refuses a folder that does not contain the latter, or that files may not be read from.
 	OpenRoot(root string) (files fs.FS, folder string, err error)
+	// Folder returns the path on this machine of the folder of the application file, absolute. Empty: it is not known.
+	Folder() string
 	// EnvironmentName returns the environment of a sluice.yaml that the caller has chosen; empty: none.
 	EnvironmentName() string
 	// StartPlugins removes the functions of plugins, for files with lookups in a Region of AWS.

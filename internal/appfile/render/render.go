@@ -27,6 +27,8 @@ type Environment struct {
 	Variables func(name string) (value string, ok bool)
 	// Chosen is the environment of a sluice.yaml; empty: none is chosen.
 	Chosen string
+	// Dir is the absolute path of the folder of the application file; empty: it is not known.
+	Dir string
 	// Root opens the folder that the key root of a sluice.yaml names: see OpenRoot. Nil: there is none.
 	Root func(root string) (files fs.FS, folder string, err error)
 	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
@@ -63,6 +65,9 @@ func (e Environment) Variable(name string) (value string, ok bool) {
 	}
 	return e.Variables(name)
 }
+
+// Folder returns the absolute path of the folder of the application file, or "".
+func (e Environment) Folder() string { return e.Dir }
 
 // EnvironmentName returns the environment of a sluice.yaml that was chosen, or "".
 func (e Environment) EnvironmentName() string { return e.Chosen }

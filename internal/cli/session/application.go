@@ -220,6 +220,7 @@ func (s *Session) EnvironmentOf(at ApplicationLocation) (*render.Environment, er
 	if err != nil {
 		return nil, err
 	}
+	from.Dir = at.dir
 	from.Root = func(root string) (fs.FS, string, error) { return s.OpenRoot(at, root) }
 	return from, nil
 }

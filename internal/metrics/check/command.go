@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -74,18 +77,38 @@ func (c Command) Find() error {
 	if len(c.Argv) == 0 {
 		return nil
 	}
-	if _, err := exec.LookPath(c.Argv[0]); err != nil {
+	program := c.Argv[0]
+	if filepath.Base(program) != program && !filepath.IsAbs(program) { // else PATH is searched
+		program = filepath.Join(c.Folder(), program)
+	}
+	if _, err := exec.LookPath(program); err != nil {
 		return c.startError(err)
 	}
 	return nil
 }
 
+// Folder returns where the command runs, for the reader of a message.
+func (c Command) Folder() string {
+	if c.Dir != "" {
+		return c.Dir
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "the current folder"
+	}
+	return dir
+}
+
 func (c Command) startError(err error) error {
-	var path *exec.Error
-	if errors.As(err, &path) {
+	var name *exec.Error
+	var path *fs.PathError
+	if errors.As(err, &name) {
+		err = name.Err
+	}
+	if errors.As(err, &path) { // its path is the program, or the folder
 		err = path.Err
 	}
-	return &sluice.Error{Op: "run command", Resource: c.name(), Err: err,
+	return &sluice.Error{Op: "run command", Resource: c.name(), Err: fmt.Errorf("%w; it is started in %s", err, c.Folder()),
 		Next: "check that the program exists on this machine and may be executed"}
 }
 

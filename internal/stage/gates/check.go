@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
+	"os"
 
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/analysis"
@@ -49,14 +49,23 @@ func lookOf(passed bool, text string, err error) analysis.Look {
 
 // commandReader runs a command.
 type commandReader struct {
-	argv    []string
-	timeout time.Duration
+	command check.Command
 	clock   clock.Clock
 }
 
+// commandOf returns the command of a gate. It runs in the folder of the application file, or in the current one on a
+// machine that does not have that folder, such as that of another job of CI.
+func commandOf(g appfile.Gate) check.Command {
+	c := check.Command{Argv: g.Read.Command, Dir: g.Read.Folder, Timeout: g.Timeout}
+	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+		c.Dir = ""
+	}
+	return c
+}
+
 func (r commandReader) read(ctx context.Context, _ times) analysis.Look {
-	exit, tail, err := check.Command{Argv: r.argv, Timeout: r.timeout}.Run(ctx, r.clock)
-	text := fmt.Sprintf("%s: exit code %d", r.argv[0], exit)
+	exit, tail, err := r.command.Run(ctx, r.clock)
+	text := fmt.Sprintf("%s: exit code %d in %s", r.command.Argv[0], exit, r.command.Folder())
 	if tail != "" {
 		text += ": " + tail
 	}

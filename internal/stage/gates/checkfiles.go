@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/metrics/check"
 	"github.com/sluice-ecs/sluice/internal/metrics/provider"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
@@ -34,7 +33,7 @@ func checkGate(ctx context.Context, g appfile.Gate, outside *step.OutsideAWS) er
 		}
 	}
 	if len(g.Read.Command) > 0 {
-		return check.Command{Argv: g.Read.Command}.Find()
+		return commandOf(g).Find()
 	}
 	if g.Read.Provider == nil {
 		return nil

@@ -24,7 +24,7 @@ func openReader(s *step.Step, g appfile.Gate) (reader, error) {
 	case from.HTTPS != nil:
 		return httpReader{*from.HTTPS, s.OutsideAWS}, nil
 	case len(from.Command) > 0:
-		return commandReader{from.Command, g.Timeout, s.Clock}, nil
+		return commandReader{commandOf(g), s.Clock}, nil
 	}
 	return nil, gateError(g, errors.New("it reads nothing"))
 }
