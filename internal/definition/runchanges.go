@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,6 +16,12 @@ func NewRun() *Run {
 
 // SetCount sets the number of tasks.
 func (r *Run) SetCount(n int) { r.Input.Count = aws.Int32(int32(n)) }
+
+// HasOverrides reports whether the tasks differ from their task definition.
+func (r *Run) HasOverrides() bool {
+	o := r.Input.Overrides
+	return o != nil && !reflect.DeepEqual(*o, ecstypes.TaskOverride{})
+}
 
 // SetCommand overrides the command of a container.
 func (r *Run) SetCommand(container string, words []string) {

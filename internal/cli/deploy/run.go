@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -26,9 +28,10 @@ func (p *program) newRunCommand() *cobra.Command {
 
 If the task definition differs from the newest revision, sluice registers it. Then it
 starts tasks of exactly that revision, in the network that the files specify. The
-application may have a service. sluice prints the output of the containers as it
-arrives, and how each container ended. The exit code is 0 if the watched container
-exits with 0. It is 5 if that container exits with another code or the task never ran.
+application may have a service: it stays as it is. sluice prints the output of the
+containers as it arrives, and how each container ended. The exit code is 0 if the
+watched container exits with 0. It is 5 if that container exits with another code or
+the task never ran.
 
 If a response of ECS is lost, sluice searches for the tasks, so that none is started
 twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.`,
@@ -129,6 +132,20 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {
 		return nil, err
 	}
-	out.plan, err = mode.MakeRun(app, out.state, options)
+	if out.plan, err = mode.MakeRun(app, out.state, options); err == nil && app.Service != nil {
+		out.plan.Notes = append(slices.Clone(out.plan.Notes), p.noteOnService(app, out.plan, options))
+	}
 	return out, err
+}
+
+// noteOnService says what a run of the files of a service does. If the task gets no override, a deployment of the service
+// may be meant.
+func (p *program) noteOnService(app *appfile.Application, pl *plan.Plan, o mode.RunOptions) string {
+	note := fmt.Sprintf("these are the files of service %s/%s: a run starts %s of its task definition and leaves the service "+
+		"as it is", pl.Cluster,
+		session.ServiceOrGroup(app), plan.TaskCountText(pl.Stages[0].Task.Count))
+	if len(o.Command) > 0 || o.Given.HasOverrides() || app.Standalone.RunTask.HasOverrides() {
+		return note
+	}
+	return note + ". To deploy the files to the service, " + p.NextStep("run sluice deploy")
 }
