@@ -22,16 +22,24 @@ func TaskSummary(d journal.Deployment, events []sluice.Envelope) string {
 	return outcomeSummary(d, endedTasksText(events))
 }
 
+// summaryWidth is how long a summary may be that has its whole cause in one line, in bytes.
+const summaryWidth = 80
+
 // outcomeSummary describes how a deployment ended. The text brought is added after a success; it
-// names the revision that runs.
+// names the revision that runs. If the summary is long, each further part of the cause has a line of its own.
 func outcomeSummary(d journal.Deployment, brought string) string {
-	s := string(d.Outcome) + ": " + d.Cluster + "/" + d.Service
+	service := d.Cluster + "/" + d.Service
+	s := string(d.Outcome) + ": " + service
 	if d.Outcome == sluice.Succeeded {
 		s += brought
 	}
 	s += " (" + d.ID + ", " + FormatDuration(d.Took()) + ")"
-	if d.Cause != "" {
-		s += ": " + d.Cause
+	if d.Cause == "" {
+		return s
+	}
+	s += ": " + strings.Replace(d.Cause, " ("+service+")", "", 1)
+	if len(s) > summaryWidth {
+		s = strings.ReplaceAll(s, "; ", "\n  ")
 	}
 	return s
 }

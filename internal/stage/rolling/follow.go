@@ -368,8 +368,11 @@ func EndError(s *step.Step, revision string, v verdict.Verdict) error {
 	case v.Outcome == sluice.Gone:
 		next = sluice.NextStep(step.ErrServiceDeleted(s)) // the verdict is for sluice wait
 	}
-	return &sluice.Error{Op: "roll to " + revision, Resource: s.Client.Resource(), Kind: EndErrorKind(s, v.Outcome),
-		Err: errors.New(v.Detail), Next: next}
+	ended := &sluice.Error{Kind: EndErrorKind(s, v.Outcome), Err: errors.New(v.Detail), Next: next}
+	if !strings.HasPrefix(v.Detail, revision+" ") { // else the detail says what happened to which revision
+		ended.Op, ended.Resource = "roll to "+revision, s.Client.Resource()
+	}
+	return ended
 }
 
 // EndErrorKind is the kind of a stage's error for the outcome of the followed deployment. If AWS has restored the former
