@@ -152,6 +152,8 @@ type StageEnded struct {
 	Status string `json:"status"`
 	Cause  string `json:"cause,omitempty"`
 	Next   string `json:"next,omitempty"`
+	// Outcome is superseded if the stage failed because another deployment replaced this one.
+	Outcome Outcome `json:"outcome,omitempty"`
 }
 
 // RollbackStarted is emitted when the rollback to the previous state begins.

@@ -390,6 +390,9 @@ func (r *run) endStage(ctx context.Context, s plan.Stage, status string, cause e
 	if cause != nil {
 		ev.Cause = cause.Error()
 	}
+	if o := sluice.KindOf(cause).Outcome(); cause != nil && o == sluice.Superseded {
+		ev.Outcome = o
+	}
 	if err := r.Journal.EndStage(context.WithoutCancel(ctx), r.d.ID, s.Index, status, ev.Cause,
 		sluice.KindOf(cause)); err != nil {
 		return err

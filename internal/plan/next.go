@@ -99,7 +99,7 @@ func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	}
 	switch CommandInForce(commands) {
 	case Abort:
-		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted; the current state is kept"}
+		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: abortCause(commands, "")}
 	case RollbackNow:
 		return Step{Do: RunStage, Index: len(p.Stages), Cause: "requested by a user"}
 	case Pause:
@@ -126,6 +126,17 @@ func CommandInForce(commands []Command) string {
 		return Pause
 	}
 	return end
+}
+
+// abortCause says who aborted the deployment, and when.
+func abortCause(commands []Command, when string) string {
+	by := ""
+	for _, c := range commands {
+		if c.Kind == Abort && c.By != "" {
+			by = " by " + c.By
+		}
+	}
+	return "aborted" + when + by + "; the current state is kept"
 }
 
 func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time) Step {
@@ -328,8 +339,7 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 	}
 	switch CommandInForce(commands) {
 	case Abort:
-		return Step{Do: Finish, Outcome: sluice.Stopped,
-			Cause: "aborted during the rollback; the current state is kept"}
+		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: abortCause(commands, " during the rollback")}
 	case Pause:
 		return Step{Do: StayPaused}
 	}

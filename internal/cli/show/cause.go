@@ -28,7 +28,11 @@ func (m *causeMemory) shorten(ev sluice.Event, words line) line {
 		}
 	case sluice.StageEnded:
 		if e.Status == "failed" {
-			*m = causeMemory{cause: e.Cause, short: fmt.Sprintf("stage %d %s failed", e.Index+1, e.Name)}
+			ended := e.Status
+			if e.Outcome != "" {
+				ended = "was " + string(e.Outcome)
+			}
+			*m = causeMemory{cause: e.Cause, short: fmt.Sprintf("stage %d %s %s", e.Index+1, e.Name, ended)}
 		}
 	}
 	return words

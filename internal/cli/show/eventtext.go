@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -136,7 +137,7 @@ func stageEndedLine(e sluice.StageEnded) line {
 	case "done":
 		return line{level: success, text: "done"}
 	case "failed":
-		return line{level: failure, text: "failed: " + e.Cause}
+		return line{level: failure, text: cmp.Or(string(e.Outcome), e.Status) + ": " + e.Cause}
 	}
 	return line{level: plain, text: e.Status}
 }
