@@ -40,8 +40,10 @@ func (p *program) newVerifyCommand() *cobra.Command {
 		Long: `Check that the resources which the files of an application name exist in AWS and fit
 together: the cluster, the execution and task role and whom they trust, images and their
 platforms, secrets and parameters, log groups, environment files, target groups and
-ports, the network, and hook functions. It compares the images that tags of ECR name
-with those that the serving tasks run. It prints all findings, and reads only.
+ports, the network, and hook functions. It sends each query of a gate once, except to
+CloudWatch, where a read costs money: sluice gate test does that. It compares the images
+that tags of ECR name with those that the serving tasks run. It prints all findings, and
+reads only.
 
 An error is what would make a deployment fail; the exit code is then 1. What you may not
 read, or what cannot be reached, is a warning. Images of registries other than ECR are
@@ -106,7 +108,7 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) (re
 	if err != nil {
 		return "", err
 	}
-	all = slices.Concat(all, rules, callers)
+	all = slices.Concat(all, rules, callers, p.verifyGates(ctx, a, c, app))
 	if f.putLogs {
 		written, err := p.putLogs(ctx, a, app)
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 // ownCommand matches a command of sluice that reads AWS, the journal or the application's files, and namedPlace the words
 // after it if they name a deployment, a service, a folder, or a word such as ID for which a person puts something.
 var (
-	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|exec|history|logs|plan|refresh|resume|` +
-		`revisions|rollback|run|scale|status|tasks|verify|wait)\b`)
+	ownCommand = regexp.MustCompile(`\bsluice (abort|approve|continue|delete|deploy|diff|exec|gate test|history|logs|plan|refresh|` +
+		`resume|revisions|rollback|run|scale|status|tasks|verify|wait)\b`)
 	namedPlace = regexp.MustCompile(`^[^,;]* (?:slc-|--cluster|--service|[^ ,;]*/|[A-Z]{2,}\b|in the application's folder)`)
 	nextClause = regexp.MustCompile(`,|;|\. | or | then `)
 )

@@ -42,14 +42,9 @@ func checkGate(ctx context.Context, g appfile.Gate, outside *step.OutsideAWS) er
 	if err != nil {
 		return err
 	}
-	for _, q := range []appfile.Queries{g.Read.Values, g.Read.Bad, g.Read.All} {
-		for _, text := range []string{q.Canary, q.Control} {
-			if text == "" {
-				continue
-			}
-			if err := p.CheckQuery(text, stepOf(g)); err != nil {
-				return err
-			}
+	for _, text := range queriesOf(g) {
+		if err := p.CheckQuery(text, stepOf(g)); err != nil {
+			return err
 		}
 	}
 	_, err = p.Open(ctx, provider.Environment{Client: outside.HTTP, Resolve: outside.Secret})

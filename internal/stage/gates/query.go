@@ -27,14 +27,9 @@ func prepareQueries(source metrics.Source, g appfile.Gate, from time.Time) error
 	if !ok {
 		return nil
 	}
-	for _, q := range []appfile.Queries{g.Read.Values, g.Read.Bad, g.Read.All} {
-		for _, text := range []string{q.Canary, q.Control} {
-			if text == "" {
-				continue
-			}
-			if err := p.Prepare(text, from, stepOf(g), g.Interval); err != nil {
-				return err
-			}
+	for _, text := range queriesOf(g) {
+		if err := p.Prepare(text, from, stepOf(g), g.Interval); err != nil {
+			return err
 		}
 	}
 	return nil
