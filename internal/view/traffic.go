@@ -390,14 +390,14 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 }
 
 // addFront adds the rules that get a part of the requests of r first, and send none of it to the service. It omits
-// rules of which this is not known.
+// rules of which this is not known, and those that get no requests, because another rule gets all of them.
 func (t *Traffic) addFront(r Route, rules []Route) {
 	if !t.serves(r) {
 		return
 	}
 	for _, f := range rules {
-		if own, _ := t.weight(f); own == 0 && f.isBefore(r) && matchesAll(r.Conditions, f.Conditions) &&
-			!slices.Contains(t.Front, f.ARN) {
+		if own, _ := t.weight(f); own == 0 && f.isBefore(r) && overlap(r.Conditions, f.Conditions) &&
+			firstFor(f.Conditions, f, rules) == nil && !slices.Contains(t.Front, f.ARN) {
 			t.Front, t.front = append(t.Front, f.ARN), append(t.front, f)
 		}
 	}
