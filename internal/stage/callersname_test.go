@@ -63,7 +63,7 @@ func TestOutcomesAreAboutCallersOfANameToo(t *testing.T) {
 					switch {
 					case c.causes == "" && (end.Outcome != sluice.Succeeded || !strings.Contains(end.Cause, c.notes)),
 						c.causes != "" && (end.Outcome != sluice.Failed || !strings.Contains(end.Cause, c.causes) ||
-							!strings.Contains(end.Next, nextOf(way, c.causes))):
+							!strings.Contains(end.Next, nextOf(c.causes))):
 						b.Errorf("%s: %s; next: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 					}
 				})
@@ -109,10 +109,10 @@ func TestNameDeletedBeforeTheOutcome(t *testing.T) {
 	}
 }
 
-// nextOf returns a part of the advice for a cause: a service whose instances ECS registers can have them registered again.
-func nextOf(way, cause string) string {
-	if way != "task sets" && strings.HasPrefix(cause, "no instance") {
-		return "register the tasks again: sluice deploy --force-new-deployment"
+// nextOf returns a part of the advice for a cause: ECS registers the tasks that replace others.
+func nextOf(cause string) string {
+	if strings.HasPrefix(cause, "no instance") {
+		return "register the tasks again: sluice refresh"
 	}
 	return "aws servicediscovery "
 }

@@ -194,8 +194,8 @@ func readName(ctx context.Context, s *step.Step, r plan.Registry, revision strin
 	}
 	n, unknown, err := cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: r,
 		Confirm: s.AwaitSecondRead}, runs, s.Client.StoppedTasks)
-	if n != nil && s.Plan.Controller == "ECS" {
-		n.Register = "sluice deploy --force-new-deployment"
+	if n != nil {
+		n.Register = view.RegisterAgain
 	}
 	for i, id := range unknown {
 		unknown[i] = cloudmap.DescribeUnknown(id, r.FullName())

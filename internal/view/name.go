@@ -13,7 +13,8 @@ type Name struct {
 	Command  string `json:"command"` // shows what callers resolve
 	// Missing says what does not exist, of a name that the service still has; empty: the name exists.
 	Missing string `json:"missing,omitempty"`
-	// Register is the command with which ECS registers the tasks again; empty: there is none.
+	// Register is the command that replaces the tasks: ECS registers only tasks that it starts. Empty: the files are not
+	// known.
 	Register string `json:"-"`
 	// Resolved counts the instances that callers resolve, and Serving those of them whose tasks run the version that
 	// should serve.
@@ -22,6 +23,9 @@ type Name struct {
 	// Dead are instances that sluice registered and whose tasks have stopped. ECS does not deregister them.
 	Dead []string `json:"dead,omitempty"`
 }
+
+// RegisterAgain is [Name.Register] of a service whose files are known.
+const RegisterAgain = "sluice refresh"
 
 // NameUnread begins a note: what follows is why a name was not read.
 const NameUnread = "callers of the Cloud Map name were not checked"

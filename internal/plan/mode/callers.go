@@ -18,6 +18,9 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 	if app.OnUnhealthyRoute == sluice.AllowRoute || p.Stages[0].Name == appfile.StageAdopt {
 		return nil
 	}
+	if err := refuseEmptyName(p, live); err != nil {
+		return err
+	}
 	problems := live.Callers.Repairable()
 	if len(problems) == 0 {
 		return refuseLeavingGroup(app, live)
@@ -25,6 +28,20 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 	return &sluice.Error{Op: "plan", Resource: problems[0].Route.ARN, Kind: sluice.Conflict,
 		Err:  errors.New(view.Describe("callers do not reach the service", problems)),
 		Next: problems[0].Next() + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
+}
+
+// refuseEmptyName rejects the stages of a canary while no task of the primary is registered under the Cloud Map name,
+// although some run: the canary would get all callers of the name. Quick sync registers the tasks that replace them.
+func refuseEmptyName(p *plan.Plan, live plan.AWSState) error {
+	if n := live.Name; n == nil || n.Serving > 0 || n.Missing != "" || live.Service.RunningCount == 0 ||
+		!p.CountsShares() || p.QuickSync {
+		return nil
+	}
+	n := *live.Name
+	n.Register = view.RegisterAgain
+	return &sluice.Error{Op: "plan", Resource: n.FullName, Kind: sluice.Conflict,
+		Err:  errors.New("callers do not reach the service: " + n.Problem()),
+		Next: n.Next() + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
 }
 
 // warnCallers says what callers get before the deployment begins.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -197,16 +198,24 @@ func fingerprintOf(ids []string) string {
 
 // SetWeights changes the instances to match the weights. It first registers instances and waits
 // until callers can resolve them, then it deregisters others, so the name is never empty. It saves
-// the attributes of primary instances before it deregisters them.
+// the attributes of primary instances before it deregisters them. It registers no canary for a part
+// of the requests if the primary has no task for the rest.
 func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
 	c := d.changeTo(to)
-	if to.Canary() > 0 && poolOf(d.lastState.members, d.lastState.desired).Canary == 0 {
-		return &sluice.Error{Op: "register the canary under " + d.Instances.Registry.FullName(),
-			Resource: d.Instances.Registry.ID,
-			Kind:     sluice.Conflict,
-			Err:      errors.New("no task of the canary is healthy"), Next: "run sluice status to see the canary"}
+	pool := d.lastState.Pool()
+	refusal := sluice.Error{Op: "register the canary under " + d.Instances.Registry.FullName(),
+		Resource: d.Instances.Registry.ID, Kind: sluice.Conflict}
+	switch {
+	case to.Canary() > 0 && pool.Canary == 0:
+		refusal.Err, refusal.Next = errors.New("no task of the canary is healthy"), "run sluice status to see the canary"
+	case to.Canary() > 0 && to.Primary() > 0 && pool.Primary == 0 && !d.KeepsPrimary:
+		refusal.Err = fmt.Errorf("requested %s, %w 0 tasks of the primary: callers would get only the canary", to,
+			route.ErrMismatch) // a stale read looks the same
+		refusal.Next = "run sluice rollback: it registers the tasks of the primary again"
+	default:
+		return d.applyChange(ctx, act, c)
 	}
-	return d.applyChange(ctx, act, c)
+	return &refusal
 }
 
 func (d *Driver) applyChange(ctx context.Context, act sluice.Act, c change) error {

@@ -224,8 +224,8 @@ func (d *traffic) CountDraining(ctx context.Context, w *step.MemberWatch) (int, 
 }
 
 // RestoreRoutes registers all primary tasks and deregisters the canary. It does not register a new
-// primary that runs next to the former one. If another actor deregistered every primary task,
-// RestoreRoutes registers them again, so that the name has records.
+// primary that runs next to the former one. If another actor deregistered every primary task, also
+// before any shift, RestoreRoutes registers them again, so that the name has records.
 func (d *traffic) RestoreRoutes(ctx context.Context) error {
 	if err := loadSaved(ctx, d); err != nil {
 		return err
@@ -238,13 +238,13 @@ func (d *traffic) RestoreRoutes(ctx context.Context) error {
 		return err
 	}
 	warnSetUnhealthy(d)
-	if !sends {
-		return nil
-	}
-	if d.names.LastRead().Pool().Primary == 0 {
+	switch {
+	case d.names.LastRead().Pool().Primary == 0:
 		return d.RouteAllToPrimary(ctx)
+	case sends:
+		return d.SetWeights(ctx, sluice.CanaryShare(0))
 	}
-	return d.SetWeights(ctx, sluice.CanaryShare(0))
+	return nil
 }
 
 // warnSetUnhealthy names the primary's instances that another actor set UNHEALTHY, as of the last read.
