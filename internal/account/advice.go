@@ -70,6 +70,12 @@ func refusedAdvice(code string) string {
 		return ""
 	case strings.Contains(code, "LimitExceeded"), strings.HasPrefix(code, "TooMany"), strings.Contains(code, "Quota"):
 		return "raise the quota that AWS names in Service Quotas, or delete what is no longer used"
+	case code == "DeploymentGroupDoesNotExist": // no call returns the values of a group that was deleted
+		return "create the deployment group of CodeDeploy again, with the service, its two target groups, its listeners and " +
+			"its role: aws deploy create-deployment-group"
+	case code == "ApplicationDoesNotExist": // with the application its groups are deleted
+		return "create CodeDeploy's application again, then its deployment group: aws deploy create-application " +
+			"--compute-platform ECS"
 	case strings.HasPrefix(code, "Platform"):
 		return "correct platformVersion, launch type and task size in the application's files"
 	}

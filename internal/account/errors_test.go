@@ -32,6 +32,22 @@ func TestErrorReadsWell(t *testing.T) {
 				"id req-1)", "correct what AWS refuses in the application's files, and check them: sluice verify",
 		},
 		{
+			"deployment group", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "DeploymentGroupDoesNotExistException", "No Deployment Group found for name: web"), nil
+			},
+			"ecs:CreateTaskSet (prod/web): DeploymentGroupDoesNotExistException: No Deployment Group found for name: web " +
+				"(request id req-1)", "create the deployment group of CodeDeploy again, with the service, its two target groups, " +
+				"its listeners and its role: aws deploy create-deployment-group",
+		},
+		{
+			"application of CodeDeploy", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "ApplicationDoesNotExistException", "No application found for name: shop"), nil
+			},
+			"ecs:CreateTaskSet (prod/web): ApplicationDoesNotExistException: No application found for name: shop " +
+				"(request id req-1)", "create CodeDeploy's application again, then its deployment group: " +
+				"aws deploy create-application --compute-platform ECS",
+		},
+		{
 			"quota", "", func(op string) (*http.Response, error) {
 				return bad(op, 400, "InvalidParameterException", "More than 5000, the quota of tasks per service."), nil
 			},

@@ -2,11 +2,13 @@ package bluegreen_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -53,4 +55,58 @@ func TestADeploymentOfCodeDeployThatIsStoppedByOthersEndsSoon(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person deletes the deployment group, or its application, in mid-shift. Callers stay on both versions: the end says what
+// to create again, and the rollback works after that.
+func TestDeletedDeploymentGroupIsCreatedAgainAndRolledBack(t *testing.T) {
+	for name, next := range map[string]string{"group": "create the deployment group of CodeDeploy again",
+		"application": "create CodeDeploy's application again, then its deployment group"} {
+		t.Run(name, func(t *testing.T) {
+			onShifts(t, shiftOptions{group: "terminate: 1h"}, func(b *stagetest.Bench) {
+				ctx, cd := context.Background(), codeDeployClient(b)
+				id := b.Start(codeDeployFiles(b, "sim/web:v2?latency=20ms", config("half")))
+				of := newestGroup(b)
+				b.Clock.Go(func() {
+					b.Until("half", func() bool { return greenShare(b) >= 50 })
+					stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second))
+					if name == "group" {
+						stagetest.Got(cd.DeleteDeploymentGroup(ctx, &awscd.DeleteDeploymentGroupInput{
+							ApplicationName: of.ApplicationName, DeploymentGroupName: of.DeploymentGroupName}))(b)
+						return
+					}
+					stagetest.Got(cd.DeleteApplication(ctx, &awscd.DeleteApplicationInput{ApplicationName: of.ApplicationName}))(b)
+				})
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				if end.Outcome != sluice.Failed || !strings.Contains(end.Next, next) ||
+					!strings.Contains(end.Next, "sluice rollback") || strings.Contains(end.Next, "sluice verify") {
+					b.Errorf("%s: %s\nnext: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
+				}
+				if name == "application" {
+					stagetest.Got(cd.CreateApplication(ctx, &awscd.CreateApplicationInput{ApplicationName: of.ApplicationName,
+						ComputePlatform: cdtypes.ComputePlatformEcs}))(b)
+				}
+				stagetest.Got(cd.CreateDeploymentGroup(ctx, of))(b)
+				stagetest.Must(b, b.Engine.Reopen(ctx, id)) // sluice rollback
+				end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				if got := b.CallersGet(); end.Outcome != sluice.RolledBack || got != "v1 200" {
+					b.Errorf("%s: %s\nnext: %s; callers get %s\n%s", end.Outcome, end.Cause, end.Next, got, b.EventLog())
+				}
+			})
+		})
+	}
+}
+
+// newestGroup returns the input that creates the deployment group again.
+func newestGroup(b *stagetest.Bench) *awscd.CreateDeploymentGroupInput {
+	b.Helper()
+	ctx, cd := context.Background(), codeDeployClient(b)
+	application := stagetest.Got(cd.ListApplications(ctx, &awscd.ListApplicationsInput{}))(b).Applications[0]
+	name := stagetest.Got(cd.ListDeploymentGroups(ctx, &awscd.ListDeploymentGroupsInput{ApplicationName: &application}))(b).
+		DeploymentGroups[0]
+	g := stagetest.Got(cd.GetDeploymentGroup(ctx, &awscd.GetDeploymentGroupInput{ApplicationName: &application,
+		DeploymentGroupName: &name}))(b).DeploymentGroupInfo
+	return &awscd.CreateDeploymentGroupInput{ApplicationName: &application, DeploymentGroupName: &name,
+		ServiceRoleArn: g.ServiceRoleArn, EcsServices: g.EcsServices, LoadBalancerInfo: g.LoadBalancerInfo,
+		DeploymentStyle: g.DeploymentStyle, BlueGreenDeploymentConfiguration: g.BlueGreenDeploymentConfiguration}
 }
