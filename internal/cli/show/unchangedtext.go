@@ -5,13 +5,18 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 func NoChanges(pl *plan.Plan) string {
 	if !pl.Mode().HasService() {
 		return fmt.Sprintf("No changes: %s is registered, as the files specify.", pl.To)
 	}
-	return fmt.Sprintf("No changes: %s/%s runs %s, as the files specify.", pl.Cluster, pl.Service, pl.From)
+	text := fmt.Sprintf("No changes: %s/%s runs %s, as the files specify", pl.Cluster, pl.Service, pl.From)
+	if pl.Callers.IsUnused() {
+		return text + "; " + view.NoRequests
+	}
+	return text + "."
 }
 
 // unchangedText describes what sluice deploy would do if the plan has no changes.
