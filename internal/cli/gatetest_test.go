@@ -112,7 +112,7 @@ func TestGateTestRefuses(t *testing.T) {
 		}
 		b.sluice("gate", "test", "/app", "--region", "us-east-1", "--since", "10m")
 	})
-	for _, want := range []string{`there is no gate "eror"`, "next: run sluice gate test --gate errors",
+	for _, want := range []string{`there is no gate "eror"`, "next: run sluice gate test --region us-east-1 --gate errors",
 		"--since 400h0m0s is not between 1m and 360h", "no minute of this time has closed yet",
 		"gate down (ANALYSIS 30m0s, canary 20 %)\n  not replayed: CloudWatch returns only the present state",
 		"not replayed: a check has no past\n", "present state of an alarm\nexit 0", "not read: ", "cloudwatch:GetMetricData"} {
