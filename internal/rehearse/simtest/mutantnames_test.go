@@ -17,14 +17,12 @@ var namedMutants = []mutant{
 	{"the canary's records do not say what ECS says", "internal/route/cloudmap/selection.go",
 		"\"ECS_CLUSTER_NAME\": p.Cluster, ", ""},
 	{"what was taken out is not put back by the rollback", "internal/stage/access/discovered/traffic.go",
-		"\tif !sends {\n" +
+		"\tswitch {\n" +
+			"\tcase d.names.LastRead().Pool().Primary == 0:\n",
+		"\tswitch {\n" +
+			"\tcase d.names.LastRead().CountDeregistered() > 0:\n" +
 			"\t\treturn nil\n" +
-			"\t}\n" +
-			"\tif d.names.LastRead().Pool().Primary == 0 {\n",
-		"\tif !sends || d.names.LastRead().CountDeregistered() > 0 {\n" +
-			"\t\treturn nil\n" +
-			"\t}\n" +
-			"\tif d.names.LastRead().Pool().Primary == 0 {\n"},
+			"\tcase d.names.LastRead().Pool().Primary == 0:\n"},
 	{"what is about to be taken out is not saved before", "internal/route/cloudmap/driver.go",
 		"\tif err := d.saveAttributes(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = " +
 			"d.saveAttributes(ctx, out) }()\n"},
