@@ -45,7 +45,8 @@ func TestRollbackBeforeTheFirstShiftFillsAnEmptyName(t *testing.T) {
 				_, before := callersOf(b)
 				stagetest.Must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
 				got, failed := callersOf(b)
-				if got["v2"] > 0 || failed > before {
+				const rounding = 1e-3 // sums of shares of requests
+				if got["v2"] > 0 || failed-before > rounding {
 					b.Errorf("callers get %v, and %.0f requests fail", got, failed-before)
 				}
 			})
