@@ -123,7 +123,7 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 		if IsRefused(err) {
 			next = "use family:revision or the ARN of a registered task definition"
 			if family, _, isRevision := strings.Cut(sluice.RevisionOf(name), ":"); isRevision {
-				inner, next = explainUnregistered(ctx, api, family, inner)
+				next, inner = explainUnregistered(ctx, api, family, inner)
 			}
 		}
 		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: inner, Next: next}
@@ -144,11 +144,11 @@ func (e unregisteredError) Unwrap() error { return e.cause }
 // namedRevisions is how many revisions an error names.
 const namedRevisions = 5
 
-// explainUnregistered returns the error of a revision that its family does not have, and what to name instead.
-func explainUnregistered(ctx context.Context, api *awsecs.Client, family string, err error) (explained error, next string) {
+// explainUnregistered returns what to name instead of a revision that its family does not have, and the error of it.
+func explainUnregistered(ctx context.Context, api *awsecs.Client, family string, err error) (next string, explained error) {
 	next = "name a registered one: aws ecs list-task-definitions --family-prefix " + family
 	if !strings.Contains(err.Error(), "Unable to describe task definition") {
-		return err, next
+		return next, err
 	}
 	text := "no such task definition is registered"
 	arns, listErr := listNewest(ctx, api, family, namedRevisions)
@@ -164,7 +164,7 @@ func explainUnregistered(ctx context.Context, api *awsecs.Client, family string,
 		text += "; the newest of family " + family + ": " + strings.Join(names, ", ")
 		next = "name one of these revisions, such as " + names[0]
 	}
-	return unregisteredError{text, err}, next
+	return next, unregisteredError{text, err}
 }
 
 // ReadActive reads a registered task definition, a family:revision or a family for its newest, as the request that
