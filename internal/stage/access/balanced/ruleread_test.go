@@ -128,7 +128,7 @@ func TestReadFromBeforeTheStageBeforeIsNoEdit(t *testing.T) {
 				}
 				if reads++; reads == n {
 					reached = true
-					stagetest.Must(b, b.Sim.Inject("stale elasticloadbalancing:* by=5s for=4s"))
+					stagetest.Must(b, b.Sim.Inject("stale elasticloadbalancing:* by=15s for=8s"))
 				}
 				return nil
 			}})
