@@ -247,7 +247,8 @@ func (r *run) deployWorkedText(ctx context.Context) string {
 		if saved, err := OpenMemory(r.Journal, d.ID).Registration.Load(ctx); err == nil && saved.Revision != nil {
 			name = saved.Revision.Name
 		}
-		if _, number, ok := strings.Cut(name, ":"); ok && name != r.plan.From {
+		own, _, _ := strings.Cut(r.plan.To, ":") // the family of the files
+		if family, number, ok := strings.Cut(name, ":"); ok && family == own && name != r.plan.From {
 			return "deploy a version that worked: sluice deploy --revision " + number
 		}
 	}

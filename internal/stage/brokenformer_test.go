@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -216,24 +217,34 @@ func TestRollbackToATaskSetWhoseTasksFailedBefore(t *testing.T) {
 	})
 }
 
-// The version before the former one worked, as the journal knows. The next step names it, and works.
+// The version before the former one worked, as the journal knows. The next step names it, if it is of the files' family,
+// and to deploy it works.
 func TestRollbackToAVersionThatBrokeNamesOneThatWorked(t *testing.T) {
 	t.Parallel()
-	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
-		var id string
-		for i, image := range []string{"sim/web:v1", "sim/web:v2", "sim/web:v3"} {
-			id = b.Start(b.RollingFiles(image, "desiredCount: 4\n"))
-			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-			if end.Outcome != sluice.Succeeded {
-				b.Fatalf("web:%d: %s: %s\n%s", i+1, end.Outcome, end.Cause, b.EventLog())
+	for family, want := range map[string]string{"web": "deploy a version that worked: sluice deploy --revision 1",
+		"other": "deploy a version that works"} {
+		stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+			first := b.RollingFiles("sim/web:v1", "desiredCount: 4\n")
+			first["taskdef.yaml"].Data = bytes.Replace(first["taskdef.yaml"].Data, []byte("family: web"), []byte("family: "+family), 1)
+			var id string
+			for i, files := range []fstest.MapFS{first, b.RollingFiles("sim/web:v2", ""), b.RollingFiles("sim/web:v3", "")} {
+				id = b.Start(files)
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				if end.Outcome != sluice.Succeeded {
+					b.Fatalf("deployment %d: %s: %s\n%s", i+1, end.Outcome, end.Cause, b.EventLog())
+				}
 			}
-		}
-		b.BreakVersion(2, "sim/web:v2-crash-after-5s-exit-4")
-		end := b.RollBackEnded(id)
-		if want := "deploy a version that worked: sluice deploy --revision 1"; !strings.HasSuffix(end.Next, want) {
-			b.Errorf("%s: %s; next: %s, want %s\n%s", end.Outcome, end.Cause, end.Next, want, b.EventLog())
-		}
-	})
+			former := map[string]int{"web": 2, "other": 1}[family] // the revision of v2 in family web
+			b.BreakVersion(former, "sim/web:v2-crash-after-5s-exit-4")
+			end := b.RollBackEnded(id)
+			if end.Outcome != sluice.Failed || !strings.HasSuffix(end.Next, want) {
+				b.Errorf("%s: %s; next: %s, want %s\n%s", end.Outcome, end.Cause, end.Next, want, b.EventLog())
+			}
+			if end = b.Deploy(first); end.Outcome != sluice.Succeeded || b.CallersGet() != "v1 200" {
+				b.Errorf("the version that worked: %s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+		})
+	}
 }
 
 // The new version works, and a stage waits until the running one is healthy, which crashes. The plan says so, the cause

@@ -87,7 +87,7 @@ func addBrokenFormer(ctx context.Context, s *step.Step, end Ending) Ending {
 	broken, err := endOfBrokenFormer(ctx, s, false)
 	if err != nil || !broken.NoFormer {
 		saved, err := s.Memory.Rollback.Load(ctx)
-		end.NoFormer = err == nil && saved.Broken
+		end.NoFormer = end.NoFormer || err == nil && saved.Broken
 		return end
 	}
 	broken.Cause = strings.TrimPrefix(end.Cause+"; "+broken.Cause, "; ")

@@ -13,7 +13,6 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
@@ -61,6 +60,7 @@ func TestChangedCountOfServicesThatECSUpdates(t *testing.T) {
 					return
 				}
 				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				b.ExpectNoneLost()
 				s := describeWeb(b)
 				if state := fmt.Sprintf("%s, %d desired, %d running: %s", end.Outcome, s.DesiredCount, s.RunningCount,
 					end.Cause); state != "succeeded, 8 desired, 8 running: desired count changed from 5 to 8 by others" {
@@ -69,6 +69,25 @@ func TestChangedCountOfServicesThatECSUpdates(t *testing.T) {
 			})
 		}
 	}
+}
+
+// With onOutsideChange: reassert, a rolling update sets the count of the file although others set another before it.
+func TestReassertedCountOfARollingUpdate(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		files := b.RollingFiles("sim/web:v2", stagetest.Breaker+"desiredCount: 5\n")
+		files["sluice.yaml"].Data = append(files["sluice.yaml"].Data, "\nonOutsideChange: reassert\n"...)
+		id := b.Start(files)
+		if at := killAndScale(b, id, 2); !strings.HasSuffix(at, "RegisterTaskDefinition") {
+			b.Fatalf("killed %s", at)
+		}
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		s := describeWeb(b)
+		if state := fmt.Sprintf("%s, %d desired, %d running: %s", end.Outcome, s.DesiredCount, s.RunningCount,
+			end.Cause); state != "succeeded, 5 desired, 5 running: " {
+			b.Errorf("%s\n%s", state, b.EventLog())
+		}
+		b.ExpectNoneLost()
+	})
 }
 
 // testChangedCount kills the process after its n-th write, and reports whether there was one.
@@ -85,21 +104,16 @@ func testChangedCount(b *stagetest.Bench, policy, pipeline string, n int) bool {
 		return false
 	}
 	end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+	b.ExpectNoneLost()
 	s := describeWeb(b)
 	state := fmt.Sprintf("%s, %d desired, %d running", end.Outcome, s.DesiredCount, s.RunningCount)
-	told := strings.Contains(b.EventLog(), "desired count")
-	switch {
-	case strings.HasSuffix(at, "UntagResource"): // the deployment had ended
-		return true
-	case !told:
-	case policy == "reassert" && state == "succeeded, 4 desired, 4 running":
-		return true
-	case policy == "adopt" && end.Outcome == sluice.Succeeded && s.DesiredCount == 8:
-		return true
-	case s.DesiredCount == 8 && s.RunningCount == 8 && (policy == "stop" || policy == "quick sync"):
-		return true
+	told := strings.Contains(b.EventLog(), "the desired count was set from 4 to 8")
+	want := map[string]string{"reassert": "succeeded, 4 desired, 4 running", "adopt": "succeeded, 8 desired, 8 running",
+		"stop": "rolled back, 8 desired, 8 running", "quick sync": "rolled back, 8 desired, 8 running"}[policy]
+	if hadEnded := strings.HasSuffix(at, "UntagResource"); !hadEnded && (!told || state != want) {
+		b.Errorf("killed after write %d (%s): %s, want %s; the change is told: %t; %s\n%s", n, at, state, want, told, end.Cause,
+			b.EventLog())
 	}
-	b.Errorf("killed after write %d (%s): %s; the change is told: %t; %s\n%s", n, at, state, told, end.Cause, b.EventLog())
 	return true
 }
 

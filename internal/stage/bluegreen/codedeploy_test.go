@@ -295,6 +295,27 @@ func TestCodeDeployAttributes(t *testing.T) {
 	})
 }
 
+// A count that another process or person sets while no process runs, at each write, is kept and told.
+func TestCodeDeployKeepsACountOfOthers(t *testing.T) {
+	ctx := context.Background()
+	for n, more := 1, true; more; n++ {
+		shifts(t, shop{}, func(b *stagetest.Bench) {
+			id := b.Start(shiftFiles(b, "sim/web:v2", "desiredCount: 6\n"))
+			g := b.KillAtWrite(n, true)
+			at := b.RunUntilKilled(id)
+			g.Left = -1
+			if more = at != ""; !more {
+				return
+			}
+			stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), DesiredCount: aws.Int32(8)}))(b)
+			stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+			end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+			expectServiceEnd(b, end, sluice.Succeeded, "desired count changed from 6 to 8 by others", "PRIMARY sim/web:v2 8 running")
+		})
+	}
+}
+
 func TestCodeDeployLostReplyMakesOneDeployment(t *testing.T) {
 	shifts(t, shop{}, func(b *stagetest.Bench) {
 		id := b.Start(shiftFiles(b, "sim/web:v2", ""))

@@ -369,7 +369,7 @@ func EndError(s *step.Step, revision string, v verdict.Verdict) error {
 		next = sluice.NextStep(step.ErrServiceDeleted(s)) // the verdict is for sluice wait
 	}
 	ended := &sluice.Error{Kind: EndErrorKind(s, v.Outcome), Err: errors.New(v.Detail), Next: next}
-	if !strings.HasPrefix(v.Detail, revision+" ") { // else the detail says what happened to which revision
+	if v.Revision != revision { // else the detail begins with it
 		ended.Op, ended.Resource = "roll to "+revision, s.Client.Resource()
 	}
 	return ended

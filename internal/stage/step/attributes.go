@@ -21,8 +21,11 @@ func FileCount(s *Step) *int {
 // deployment began, unless the deployment is made to set it.
 func FileUpdate(s *Step, live *ecs.ServiceState) ecs.Update {
 	u := ecs.DifferingUpdate(s.Service, live)
-	if !s.Snapshot.Service || live.Desired == s.Snapshot.Desired || !slices.Contains(u.Members, "desiredCount") ||
-		s.Plan.KeepsVersion() || s.Plan.OnOutsideChange == sluice.ReassertChange {
+	switch {
+	case s.Expected != nil && s.Expected.Adopted.Desired != nil: // it was told when it was adopted
+		return u.Without("desiredCount")
+	case !s.Snapshot.Service, live.Desired == s.Snapshot.Desired, !slices.Contains(u.Members, "desiredCount"),
+		s.Plan.KeepsVersion(), s.Plan.OnOutsideChange == sluice.ReassertChange:
 		return u
 	}
 	warnOfKeptCount(s, live)

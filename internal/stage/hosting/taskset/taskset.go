@@ -377,10 +377,7 @@ func (t taskSets) ListCreated(ctx context.Context) ([]step.Member, error) {
 // updateService writes the differing fields of the file that AWS can change under EXTERNAL, and the
 // file's tags.
 func updateService(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
-	u := ecs.DifferingUpdate(s.Service, live)
-	if s.Expected != nil && s.Expected.Adopted.Desired != nil {
-		u = u.Without("desiredCount")
-	}
+	u := step.FileUpdate(s, live)
 	if len(u.Members) > 0 {
 		if err := s.Client.Update(ctx, s.MakeWrite, "update service", u); err != nil {
 			return err
