@@ -53,6 +53,19 @@ type RequestCount struct {
 	Errors int `json:"errors5xx"`
 }
 
+// HasWorseCanary reports whether the canary answered a larger part of its requests with 5xx than the primary, and at
+// least 1 %: the interval of its share is above both.
+func (e RequestsCounted) HasWorseCanary() bool {
+	if e.Canary == nil || e.Primary == nil {
+		return false
+	}
+	canary, primary := e.Canary.errorShare(), e.Primary.errorShare()
+	return canary != nil && canary.Low >= 1 && (primary == nil || canary.Low > primary.High)
+}
+
+// errorShare is the part of the requests that were answered with 5xx; nil without requests.
+func (c RequestCount) errorShare() *MeasuredShare { return MeasureShare(c.Requests-c.Errors, c.Errors) }
+
 // Text describes the event for users.
 func (e RequestsCounted) Text() string {
 	if e.Problem != "" {

@@ -40,3 +40,25 @@ func TestIntervalContainsTheShare(t *testing.T) {
 		}
 	}
 }
+
+func TestHasWorseCanary(t *testing.T) {
+	count := func(errors, requests int) *RequestCount { return &RequestCount{Requests: requests, Errors: errors} }
+	for _, c := range []struct {
+		canary, primary *RequestCount
+		want            bool
+	}{
+		{count(60, 1200), count(0, 10800), true},
+		{count(5, 6), count(0, 51), true},
+		{count(60, 1200), count(540, 10800), false}, // both fail alike
+		{count(1, 6), count(0, 51), false},          // one request is chance, measured by 51 others
+		{count(3, 1200), count(0, 0), false},        // less than 1 %
+		{count(60, 1200), count(0, 0), true},        // the canary gets all requests
+		{count(0, 0), count(0, 51), false},
+		{nil, count(0, 51), false},
+		{count(5, 6), nil, false},
+	} {
+		if got := (RequestsCounted{Canary: c.canary, Primary: c.primary}).HasWorseCanary(); got != c.want {
+			t.Errorf("canary %s, primary %s: HasWorseCanary() = %t, want %t", c.canary, c.primary, got, c.want)
+		}
+	}
+}

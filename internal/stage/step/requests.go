@@ -36,6 +36,8 @@ type requestWatch struct {
 	emitted   *sluice.RequestsCounted // the last one; nil: none
 	// hasProblem: a read failed, and that was reported. Further failures are not.
 	hasProblem bool
+	// hasWarned: the canary's errors were told.
+	hasWarned bool
 }
 
 // WatchRequests is called at every poll of a wait. It emits the figures that the last read
@@ -48,6 +50,12 @@ func WatchRequests(ctx context.Context, s *Step) {
 	w := &s.Facts.requests
 	if counted := w.takeResult(); counted != nil {
 		s.Host.Emit(*counted)
+		if counted.HasWorseCanary() && !w.hasWarned && !s.Plan.HasGates(s.Stage.Index) {
+			w.hasWarned = true
+			s.EmitWarning("the canary answered %d of %d requests with 5xx, the primary %d of %d; no gate of this "+
+				"deployment reads them", counted.Canary.Errors, counted.Canary.Requests, counted.Primary.Errors,
+				counted.Primary.Requests)
+		}
 	}
 	if span, due := w.startRead(s.Host.Began(), s.Clock.Now()); due {
 		s.Clock.Go(func() {
