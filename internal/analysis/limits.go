@@ -15,10 +15,11 @@ type Judged struct {
 	Lacking  string `json:"lacking,omitempty"` // why the last look without values has none
 }
 
-// judgeLook adds one look.
+// judgeLook adds one look. Without a previous deployment the gate is good once it has a value, and in PipeCD's files
+// without one.
 func (g Gate) judgeLook(s *Judged, l Look) *Judged {
-	s.First = s.First || g.Strategy == Previous && l.First
 	failure, empty := g.judgeValues(l)
+	s.First = s.First || g.Strategy == Previous && l.First && (g.PipeCD || !empty)
 	if empty {
 		s.Empty++
 		s.Lacking = "the answer has no series"
@@ -45,6 +46,8 @@ func (g Gate) judgeValues(l Look) (failure string, empty bool) {
 		return "", true
 	case g.PipeCD && hasNaN(l):
 		return "no values: " + notANumber, true
+	case g.Strategy == Previous && l.First:
+		return "", len(numbers(l.Canary)) == 0
 	}
 	switch g.Strategy {
 	case Checked:

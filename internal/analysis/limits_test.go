@@ -215,6 +215,8 @@ func TestComparisons(t *testing.T) {
 		"no values of the control":   {CanaryPrimary, Either, Look{Canary: low}, false, Bad},
 		"the same, skipOnNoData":     {CanaryPrimary, Either, Look{Canary: low}, true, Undecided},
 		"the first deployment":       {Previous, Either, Look{Canary: low, First: true}, true, Good},
+		"the first, no values":       {Previous, Either, Look{First: true}, true, Undecided},
+		"the first, not a number":    {Previous, Either, Look{Canary: []float64{math.NaN()}, First: true}, true, Undecided},
 		"no first deployment needed": {CanaryPrimary, Either, Look{Canary: low, First: true}, false, Bad},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ type Look struct {
 
 	Canary  []float64 // values of the series since the last look
 	Control []float64 // values of the baseline, the primary or the previous deployment, in the same periods
-	First   bool      // PREVIOUS: there is no previous deployment, so that the gate is good, as in PipeCD
+	First   bool      // PREVIOUS: there is no previous deployment, so that a gate with a value is good, as in PipeCD
 
 	Check   Check  // CHECK
 	Problem string // the provider did not answer: why. The rest of the look is ignored

@@ -178,7 +178,7 @@ func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead
 		}
 	case v == analysis.Bad:
 		ev.Detail = j.Reason
-	case g.ComparesWithEarlier() && g.Earlier.IsZero():
+	case g.ComparesWithEarlier() && g.Earlier.IsZero() && (v == analysis.Good || g.OnUndecided != appfile.Pass):
 		ev.Detail = "no earlier deployment is known to compare with"
 	case j.Lacking != "" && !j.HasValues:
 		ev.Detail = "no values: " + j.Lacking

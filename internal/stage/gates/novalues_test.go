@@ -150,6 +150,60 @@ func TestGateWithoutAValueNeverPasses(t *testing.T) {
 	}
 }
 
+// The line of a gate says what it would do at the end: without a value it is never good, whatever lets the gate pass. In
+// PipeCD's files skipOnNoData passes at the end.
+func TestLineOfAGateWithoutValuesIsNeverGood(t *testing.T) {
+	for _, reads := range []string{"query: q, expected: {max: 1}", "query: q, strategy: PREVIOUS",
+		`query: "q {{ .Variant }}", strategy: CANARY_PRIMARY`, `query: "q {{ .Variant }}", strategy: PAIRED`} {
+		for answer, serve := range map[string]matrix{"no series": always(), "not a number": always("NaN"), "down": refusing(500)} {
+			for _, key := range []string{"skipOnNoData: true", "onUndecided: pass", "onError: pass",
+				"skipOnNoData: true, onUndecided: pass, onError: pass"} {
+				t.Run(reads+", "+key+", "+answer, func(t *testing.T) {
+					server := serve.start(t)
+					stagetest.RunPlain(t, func(b *stagetest.Bench) {
+						end, isAsked := judgeBy(b, server.URL, "3m", reads+", "+key, false)
+						if end.Outcome != sluice.Succeeded || !isAsked {
+							b.Errorf("%s, asked %t: %s; want a person to be asked", end.Outcome, isAsked, end.Cause)
+						}
+						for _, ev := range gateReads(b) {
+							if ev.Verdict != sluice.GateUndecided {
+								b.Errorf("the line reads %s, want undecided: %s", ev.Verdict, ev.Text())
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A gate with a value that may pass without a verdict is good at the end, and not before.
+func TestLineOfAGateThatMayPassIsGoodAtTheEnd(t *testing.T) {
+	for reads, serve := range map[string]matrix{
+		"query: q, expected: {max: 1}": func(n int) (int, []string) {
+			if n == 0 {
+				return http.StatusOK, []string{"0.5"}
+			}
+			return http.StatusInternalServerError, nil
+		},
+		`query: "q {{ .Variant }}", strategy: PAIRED`: always("0.5"),
+	} {
+		server := serve.start(t)
+		stagetest.RunPlain(t, func(b *stagetest.Bench) {
+			end, isAsked := judgeBy(b, server.URL, "3m", reads+", onUndecided: pass", false)
+			all := gateReads(b)
+			if end.Outcome != sluice.Succeeded || isAsked || all[len(all)-1].Verdict != sluice.GateGood {
+				b.Fatalf("%s, asked %t: %s; want a last line that is good\n%s", end.Outcome, isAsked, end.Cause, b.EventLog())
+			}
+			for _, ev := range all[:len(all)-1] {
+				if ev.Verdict == sluice.GateGood {
+					b.Errorf("%s: the line is good before the end: %s", reads, ev.Text())
+				}
+			}
+		})
+	}
+}
+
 // A gate that counts requests does not pass early by a wrong query: a count that is negative is no answer, and
 // without a series of bad requests there is no proof that none was bad.
 func TestWrongCountsAreNoEvidence(t *testing.T) {

@@ -93,15 +93,15 @@ type earlierReader struct {
 	valuesReader
 	earlier     time.Time // when that stage began; zero: no earlier deployment is known
 	began       time.Time // when this stage began
-	firstIsGood bool      // without an earlier deployment the gate is good, as in PipeCD; otherwise it has no verdict
+	firstIsGood bool      // without an earlier deployment a value is good, as in PipeCD; otherwise it has no verdict
 }
 
 func (r earlierReader) read(ctx context.Context, t times) analysis.Look {
-	if r.earlier.IsZero() {
+	if r.earlier.IsZero() && (r.pipeCD || !r.firstIsGood) {
 		return analysis.Look{First: r.firstIsGood}
 	}
 	look := r.valuesReader.read(ctx, t)
-	if look.Problem != "" {
+	if look.First = r.earlier.IsZero(); look.First || look.Problem != "" {
 		return look
 	}
 	ago := r.began.Sub(r.earlier)
