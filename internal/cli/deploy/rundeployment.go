@@ -137,6 +137,10 @@ func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment,
 	case what == engine.HandedToECS || what == engine.HandedToCodeDeploy:
 		e.Next = fmt.Sprintf("run sluice resume %s to follow it, or sluice wait --cluster %s --service %s", d.ID, d.Cluster,
 			d.Service)
+	case waits && approval.AsksGates:
+		e.Next = show.DecisionText(fmt.Sprintf("%s, then sluice resume %s", session.ApproveCommand(d.ID, approval), d.ID),
+			"sluice rollback "+d.ID)
+		e.exit = sluice.ExitAwaitApprove
 	case waits:
 		e.Next = fmt.Sprintf("run %s, then sluice resume %s", session.ApproveCommand(d.ID, approval), d.ID)
 		e.exit = sluice.ExitAwaitApprove

@@ -9,15 +9,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// Approval is what a deployment waits for.
+type Approval struct {
+	plan.Stage
+	AsksGates bool // its gates have no verdict: a person must decide
+}
+
 // AwaitedApproval returns the stage whose approval a deployment waits for, or whose gates a person must decide.
-func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (s plan.Stage, waits bool,
+func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (a Approval, waits bool,
 	err error) {
 	if d.State != journal.Waiting {
-		return plan.Stage{}, false, nil
+		return Approval{}, false, nil
 	}
 	pl, err := ReadPlan(d)
 	if err != nil {
-		return plan.Stage{}, false, err
+		return Approval{}, false, err
 	}
 	stages, err := j.Stages(ctx, d.ID)
 	done := map[int]bool{}
@@ -27,16 +33,17 @@ func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployme
 	for _, s := range pl.Stages {
 		if !done[s.Index] {
 			asked, askedErr := engine.GatesAsked(ctx, j, d.ID)
-			return s, s.Approvals > 0 || !asked[s.Index].IsZero(), errors.Join(err, askedErr)
+			a = Approval{Stage: s, AsksGates: !asked[s.Index].IsZero()}
+			return a, s.Approvals > 0 || a.AsksGates, errors.Join(err, askedErr)
 		}
 	}
-	return plan.Stage{}, false, err
+	return Approval{}, false, err
 }
 
 // ApproveCommand returns the command that approves a stage of a deployment. It has a place for the name if the file names
 // the approvers: the default name, user@host, is seldom one of them.
-func ApproveCommand(deployment string, s plan.Stage) string {
-	if len(s.Approvers) == 0 {
+func ApproveCommand(deployment string, a Approval) string {
+	if len(a.Approvers) == 0 {
 		return "sluice approve " + deployment
 	}
 	return "sluice approve " + deployment + " --by NAME"

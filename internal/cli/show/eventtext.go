@@ -259,6 +259,11 @@ func approvalAwaitedText(e sluice.ApprovalAwaited) string {
 	if e.Undecided == "" {
 		return "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)
 	}
-	return fmt.Sprintf("waiting for a decision: no verdict of %s; continue: sluice approve --stage %d, or go back: "+
-		"sluice rollback", e.Undecided, e.Index+1)
+	return fmt.Sprintf("waiting for a decision: no verdict of %s; %s", e.Undecided,
+		DecisionText(fmt.Sprintf("sluice approve --stage %d", e.Index+1), "sluice rollback"))
+}
+
+// DecisionText is the next step of a person who decides about gates without a verdict, with the commands of both answers.
+func DecisionText(approve, rollback string) string {
+	return "continue: " + approve + ", or go back: " + rollback
 }
