@@ -88,6 +88,9 @@ type Plan struct {
 	Scope   view.Scope   `json:"callersScope,omitzero"`
 	// OnUnhealthyRoute says what follows a rule that sends requests to a group without healthy targets.
 	OnUnhealthyRoute sluice.OnRoute `json:"onUnhealthyRoute,omitempty"`
+	// AloneFrom is the number of the stage from which on callers of the Cloud Map name get only the canary, because no
+	// other version was registered under it; 0: another version was.
+	AloneFrom int `json:"aloneFrom,omitempty"`
 
 	KeepDefinitions int         `json:"keepTaskDefinitions,omitempty"` // how many of the newest; 0: all
 	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is not changed

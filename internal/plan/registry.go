@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -80,6 +81,15 @@ func (p *Plan) CanaryServesAtOnce() bool {
 	return p.CountsShares() && slices.ContainsFunc(p.Stages, func(s Stage) bool {
 		return s.StartsCanary() && s.Weights != nil
 	})
+}
+
+// AloneText says that callers of the name got only the canary; empty: another version was registered too.
+func (p *Plan) AloneText() string {
+	if p.AloneFrom == 0 || p.Registry == nil {
+		return ""
+	}
+	return fmt.Sprintf("callers of %s got only the canary from stage %d on: no other version was registered",
+		p.Registry.FullName(), p.AloneFrom)
 }
 
 // CacheTimeText returns how long a task must keep serving for callers that still get or cache its

@@ -138,7 +138,7 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return end, err
 	}
 	undecided, err := gates.PassedUndecided(ctx, s)
-	for _, text := range []string{count, undecided} {
+	for _, text := range []string{count, undecided, s.Plan.AloneText()} {
 		end.Cause = strings.Trim(end.Cause+"; "+text, "; ")
 	}
 	return end.withNote(), err

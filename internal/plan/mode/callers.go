@@ -15,10 +15,10 @@ import (
 // although another group of the service can. Its first stage would give untested tasks all requests, and its rollback
 // would restore the outage. A deployment that first removes leftovers moves the weights itself.
 func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
-	if app.OnUnhealthyRoute == sluice.AllowRoute || p.Stages[0].Name == appfile.StageAdopt {
+	if p.Stages[0].Name == appfile.StageAdopt {
 		return nil
 	}
-	if err := refuseEmptyName(p, live); err != nil {
+	if err := refuseEmptyName(p, app, live); err != nil || app.OnUnhealthyRoute == sluice.AllowRoute {
 		return err
 	}
 	problems := live.Callers.Repairable()
@@ -27,27 +27,60 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 	}
 	return &sluice.Error{Op: "plan", Resource: problems[0].Route.ARN, Kind: sluice.Conflict,
 		Err:  errors.New(view.Describe("callers do not reach the service", problems)),
-		Next: problems[0].Next() + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
+		Next: problems[0].Next() + orAllow}
 }
 
+// orAllow is what to do otherwise about a refusal that onUnhealthyRoute governs.
+const orAllow = ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"
+
 // refuseEmptyName rejects the stages of a canary while no task of the primary is registered under the Cloud Map name,
-// although some run: the canary would get all callers of the name. Quick sync registers the tasks that replace them.
-func refuseEmptyName(p *plan.Plan, live plan.AWSState) error {
-	if n := live.Name; n == nil || n.Serving > 0 || n.Missing != "" || live.Service.RunningCount == 0 ||
-		!p.CountsShares() || p.QuickSync {
+// although some run: the canary would get all callers of the name. Quick sync registers the tasks that replace them. The
+// files may allow it only if the first stage with a share gives the canary all callers: others fail at their share.
+func refuseEmptyName(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
+	first := firstShare(p)
+	mayBeAlone := first == nil || first.Weights != nil && first.Weights.Primary() == 0
+	if !lacksPrimary(p, live) || mayBeAlone && app.OnUnhealthyRoute == sluice.AllowRoute {
 		return nil
 	}
 	n := *live.Name
 	n.Register = view.RegisterAgain
+	next := n.Next()
+	if mayBeAlone {
+		next += orAllow
+	}
 	return &sluice.Error{Op: "plan", Resource: n.FullName, Kind: sluice.Conflict,
-		Err:  errors.New("callers do not reach the service: " + n.Problem()),
-		Next: n.Next() + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
+		Err: errors.New("callers do not reach the service: " + n.Problem()), Next: next}
+}
+
+// lacksPrimary reports whether a canary would be alone under the Cloud Map name: tasks of the primary run, and none of them
+// is registered.
+func lacksPrimary(p *plan.Plan, live plan.AWSState) bool {
+	n := live.Name
+	return n != nil && n.Serving == 0 && n.Missing == "" && live.Service.RunningCount > 0 && p.CountsShares() && !p.QuickSync
+}
+
+// firstShare returns the first stage that gives a canary callers; nil: there is none. Without a stage that shifts, the
+// canary has them from its start on, see [plan.Plan.CanaryServesAtOnce].
+func firstShare(p *plan.Plan) *plan.Stage {
+	shifts := slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic)
+	i := slices.IndexFunc(p.Stages, func(s plan.Stage) bool {
+		return s.Weights != nil && s.Weights.Canary() > 0 || !shifts && s.StartsCanary()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.Stages[i]
 }
 
 // warnCallers says what callers get before the deployment begins.
 func warnCallers(p *plan.Plan, live plan.AWSState) {
 	if why := live.Name.Problem(); why != "" {
 		addWarning(p, "callers do not reach the service now: %s", why)
+	}
+	if s := firstShare(p); s != nil && lacksPrimary(p, live) {
+		p.AloneFrom = s.Index + 1
+		addWarning(p, "stage %d lets callers of %s get only the canary, before any other version is registered", p.AloneFrom,
+			live.Name.FullName)
 	}
 	t := live.Callers
 	if !t.IsRead() || len(t.Groups) == 0 {
@@ -96,7 +129,7 @@ func refuseRulesBeside(p *plan.Plan, app *appfile.Application, live plan.AWSStat
 		Err: fmt.Errorf("%s forwards to %s too, and %s does not write this rule: its callers get errors once the tasks are "+
 			"in the other target group", r.Name(), view.DescribeShares(r.Forward), deployer),
 		Next: "see who uses it, and let it forward to another service if no caller needs it: " +
-			view.DescribeRuleCommand(r.ARN) + ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"}
+			view.DescribeRuleCommand(r.ARN) + orAllow}
 }
 
 // refuseLeavingGroup rejects a rolling update that starts its tasks in another target group than the one to which

@@ -199,7 +199,7 @@ func fingerprintOf(ids []string) string {
 // SetWeights changes the instances to match the weights. It first registers instances and waits
 // until callers can resolve them, then it deregisters others, so the name is never empty. It saves
 // the attributes of primary instances before it deregisters them. It registers no canary for a part
-// of the requests if the primary has no task for the rest.
+// of the requests if the primary has no task for the rest, see [Driver.lacksPrimary].
 func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
 	c := d.changeTo(to)
 	pool := d.lastState.Pool()
@@ -208,7 +208,7 @@ func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, 
 	switch {
 	case to.Canary() > 0 && pool.Canary == 0:
 		refusal.Err, refusal.Next = errors.New("no task of the canary is healthy"), "run sluice status to see the canary"
-	case to.Canary() > 0 && to.Primary() > 0 && pool.Primary == 0 && !d.KeepsPrimary:
+	case to.Canary() > 0 && to.Primary() > 0 && d.lacksPrimary():
 		refusal.Err = fmt.Errorf("requested %s, %w 0 tasks of the primary: callers would get only the canary", to,
 			route.ErrMismatch) // a stale read looks the same
 		refusal.Next = "run sluice rollback: it registers the tasks of the primary again"
@@ -216,6 +216,18 @@ func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, 
 		return d.applyChange(ctx, act, c)
 	}
 	return &refusal
+}
+
+// lacksPrimary reports whether callers would get only the canary, as of the last read. A canary that takes no task of the
+// primary away may be registered beside an unhealthy one, but not in place of healthy tasks that are not registered.
+func (d *Driver) lacksPrimary() bool {
+	if !d.KeepsPrimary {
+		return d.lastState.Pool().Primary == 0
+	}
+	is := func(of func(member) bool) bool {
+		return slices.ContainsFunc(d.lastState.members, func(m member) bool { return m.Variant == sluice.Primary && of(m) })
+	}
+	return is(func(m member) bool { return m.Healthy }) && !is(func(m member) bool { return m.registered })
 }
 
 func (d *Driver) applyChange(ctx context.Context, act sluice.Act, c change) error {
