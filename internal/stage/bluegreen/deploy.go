@@ -184,7 +184,7 @@ func ensureCodeDeploy(ctx context.Context, s *step.Step, of requestOf,
 	if start.NeverTried = true; !found {
 		start.Group = deploymentGroup(s)
 		if id, found, err = codeDeployClient(s).EnsureDeployment(ctx, s.MakeWrite, start); err != nil {
-			return createdDeployment{}, err
+			return createdDeployment{}, adviseCreation(s, err)
 		}
 	}
 	if found {
@@ -197,6 +197,27 @@ func ensureCodeDeploy(ctx context.Context, s *step.Step, of requestOf,
 
 func deploymentGroup(s *step.Step) codedeploy.Group {
 	return codedeploy.Group{Application: s.Plan.CodeDeploy.Application, Name: s.Plan.CodeDeploy.Group}
+}
+
+// adviseCreation adds the command that creates the deployment group again, with the settings that the plan has, to the
+// error of a call if the group was deleted.
+func adviseCreation(s *step.Step, err error) error {
+	c := s.Plan.CodeDeploy
+	g := codedeploy.GroupSettings{Group: deploymentGroup(s), Cluster: s.Plan.Cluster, Service: s.Plan.Service,
+		TargetGroups: s.Plan.Scope.Names, Terminate: c.Keeps}
+	if all := s.Plan.Scope.Listeners; len(all) > 0 {
+		g.Listener = all[0]
+	}
+	if all := s.Plan.Scope.TestRules; len(all) > 0 {
+		g.TestListener = all[0]
+	}
+	if c.Config == "" {
+		g.Config = c.ConfigUsed
+	}
+	if len(c.RollbackEvents) == 0 {
+		g.RollbackEvents = c.RollsBackOn
+	}
+	return codedeploy.AdviseCreation(err, g, c.Ready)
 }
 
 func codeDeployClient(s *step.Step) codedeploy.Client {

@@ -129,7 +129,10 @@ func findCodeDeployID(ctx context.Context, s *step.Step, by sluice.ActionID) (id
 		id, err = codeDeployClient(s).FindOwn(ctx, deploymentGroup(s), by)
 		return id != "", err
 	})
-	return id, err
+	if err != nil {
+		return id, adviseCreation(s, err)
+	}
+	return id, nil
 }
 
 // stopOtherCodeDeploy stops another actor's deployment with its rollback. done is true if that

@@ -118,9 +118,12 @@ func TestTheGroupIsDeletedBeforeTheShift(t *testing.T) {
 		id := b.Start(codeDeployFiles(b, "sim/web:v2", ""))
 		stagetest.Must(b, deleteGroup(b))
 		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		const config = " --deployment-config-name CodeDeployDefault.ECSAllAtOnce"
 		if end.Outcome == sluice.Succeeded || !strings.Contains(end.Cause, "DeploymentGroupDoesNotExist") ||
+			!strings.Contains(end.Next, "aws deploy create-deployment-group --application-name shop") ||
+			!strings.Contains(end.Next, config) ||
 			activeSets(b, "web") != v1Stands {
-			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, activeSets(b, "web"), b.EventLog())
+			b.Errorf("%s: %s; next: %s; %s\n%s", end.Outcome, end.Cause, end.Next, activeSets(b, "web"), b.EventLog())
 		}
 		b.ExpectNoneLost()
 	})

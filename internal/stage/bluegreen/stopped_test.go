@@ -79,7 +79,7 @@ func TestDeletedDeploymentGroupIsCreatedAgainAndRolledBack(t *testing.T) {
 				})
 				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 				if end.Outcome != sluice.Failed || !strings.Contains(end.Next, next) ||
-					!strings.Contains(end.Next, "sluice rollback") || strings.Contains(end.Next, "sluice verify") {
+					!strings.Contains(end.Next, "sluice rollback") || !strings.Contains(end.Next, createsAgain(of)+"; restore") || strings.Contains(end.Next, "sluice verify") {
 					b.Errorf("%s: %s\nnext: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 				}
 				if name == "application" {
@@ -95,6 +95,19 @@ func TestDeletedDeploymentGroupIsCreatedAgainAndRolledBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// createsAgain returns the command that creates the group again with the settings that the deployment knows. The files name
+// another deployment configuration than that of the group.
+func createsAgain(of *awscd.CreateDeploymentGroupInput) string {
+	return "aws deploy create-deployment-group --application-name shop --deployment-group-name web --service-role-arn ROLE " +
+		"--ecs-services serviceName=web,clusterName=prod --deployment-style " +
+		"deploymentType=BLUE_GREEN,deploymentOption=WITH_TRAFFIC_CONTROL --load-balancer-info " +
+		"'targetGroupPairInfoList=[{targetGroups=[{name=web-a},{name=web-b}],prodTrafficRoute={listenerArns=[" +
+		of.LoadBalancerInfo.TargetGroupPairInfoList[0].ProdTrafficRoute.ListenerArns[0] + "]}}]' " +
+		"--blue-green-deployment-configuration " +
+		"'terminateBlueInstancesOnDeploymentSuccess={action=TERMINATE,terminationWaitTimeInMinutes=60}," +
+		"deploymentReadyOption={actionOnTimeout=CONTINUE_DEPLOYMENT}'"
 }
 
 // newestGroup returns the input that creates the deployment group again.
