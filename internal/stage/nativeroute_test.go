@@ -22,8 +22,9 @@ func TestNativeRuleThatIsLostIsNamed(t *testing.T) {
 		cause, next string
 	}{
 		"fixed response": {func(b *stagetest.Bench) { b.Respond() }, "its action is fixed-response", "aws elbv2 describe-rules"},
-		"listener":       {func(b *stagetest.Bench) { b.DeleteListener() }, "its listener was deleted", "create the rule again"},
-		"load balancer":  {deleteBalancer, "its listener was deleted", "create the rule again"},
+		"listener": {func(b *stagetest.Bench) { b.DeleteListener() }, "its listener was deleted",
+			" --protocol HTTP --port 80 --default-actions Type=forward,TargetGroupArn=arn:aws:"},
+		"load balancer": {deleteBalancer, "its load balancer was deleted", "create the rule again"},
 	} {
 		for _, after := range []time.Duration{time.Second, 100 * time.Second, 290 * time.Second, 310 * time.Second} {
 			t.Run(name+" after "+after.String(), func(t *testing.T) {

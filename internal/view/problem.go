@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ type Problem struct {
 	Why   string // "rule 10 of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
 	// CanServe are the names of the service's groups that can serve the version: where the rule should send requests.
 	CanServe []string
+	// Serves is the ARN of the only group of CanServe, or of several the one to which the rule sent all requests before;
+	// empty: that is not known.
+	Serves string
 	// Beside are the shares of groups of others that the forward action had before, or has now: "other 20". Its restored
 	// form has them too. Empty: there are none.
 	Beside string
@@ -51,21 +55,26 @@ func (p Problem) Next() string {
 	case p.Route.Hidden != "":
 		return "see the rule that gets the requests, and remove it or give it a higher number: " +
 			DescribeRuleCommand(p.Route.HiddenBy)
+	case p.Route.Gone == ListenerDeleted && p.Route.IsDefault() && p.Beside == "" && p.Route.Balancer != "":
+		return p.Route.createListener(p.Serves)
 	case p.Route.Gone != "":
 		return "create the rule again, with an action that forwards to the target group of the service"
 	case p.Former != "":
 		return "see it, then restore " + p.Former
-	case len(p.CanServe) > 0:
-		return "see the rule, then restore its forward action, to " + p.forwardsTo() + ": " + DescribeRuleCommand(p.Route.ARN)
-	case p.Empty != "":
+	case p.Route.Returns[p.Serves] != "" && p.Beside == "":
+		return "forward its requests to " + sluice.TargetGroupName(p.Serves) + " again: " + p.Route.Returns[p.Serves]
+	case len(p.CanServe) == 0 && p.Empty != "":
 		return "see why no target of the group can serve: aws elbv2 describe-target-health --target-group-arn " + p.Empty
 	}
-	return "see the rule, then restore its forward action: " + DescribeRuleCommand(p.Route.ARN)
+	return fmt.Sprintf("see the rule, then restore its forward action%s: ", p.forwardsTo()) + DescribeRuleCommand(p.Route.ARN)
 }
 
-// forwardsTo describes where the restored rule sends requests.
+// forwardsTo describes where the restored rule sends requests; empty: no group can serve.
 func (p Problem) forwardsTo() string {
-	to := strings.Join(p.CanServe, " or ")
+	if len(p.CanServe) == 0 {
+		return ""
+	}
+	to := ", to " + strings.Join(p.CanServe, " or ")
 	if p.Beside != "" {
 		to += " beside " + p.Beside
 	}
@@ -78,8 +87,13 @@ func (p Problem) forwardsTo() string {
 func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	for _, r := range t.Routes {
 		if why, isOpen := t.problemOf(r, before, serving); why != "" {
-			p := Problem{Route: r, Why: why, CanServe: t.canServe(serving), Empty: t.emptyGroup(r), Former: before.former(r),
-				Beside: t.beside(r, before), FailsOpen: isOpen}
+			p := Problem{Route: r, Why: why, Empty: t.emptyGroup(r), Former: before.former(r), Beside: t.beside(r, before),
+				FailsOpen: isOpen}
+			able := t.canServe(serving)
+			for _, arn := range able {
+				p.CanServe = append(p.CanServe, sluice.TargetGroupName(arn))
+			}
+			p.Serves = before.leadTo(r, able)
 			if g, ok := t.group(p.Empty); ok && isOpen {
 				if changes := before.CheckChanges(g.ARN, g.Check); changes != "" {
 					p.Why += "; " + changes
@@ -107,15 +121,65 @@ func (t Traffic) beside(r Route, before Traffic) string {
 	return DescribeShares(others)
 }
 
-// canServe returns the names of the groups of the service with targets that are healthy, or that no rule reaches, of
+// canServe returns the ARNs of the groups of the service with targets that are healthy, or that no rule reaches, of
 // serving if that names any.
-func (t Traffic) canServe(serving []string) (names []string) {
+func (t Traffic) canServe(serving []string) (arns []string) {
 	for _, g := range t.Groups {
 		if t.mayServe(g) && (len(serving) == 0 || slices.Contains(serving, g.ARN)) {
-			names = append(names, sluice.TargetGroupName(g.ARN))
+			arns = append(arns, g.ARN)
 		}
 	}
-	return names
+	return arns
+}
+
+// leadTo returns the group that should get the requests of a rule: the only one that can serve, or of several the one that
+// got all of them in this earlier read; empty: it is not known.
+func (t Traffic) leadTo(r Route, able []string) string {
+	if len(able) == 1 {
+		return able[0]
+	}
+	was, _ := t.route(r.ARN)
+	_, all := t.weight(was)
+	for _, s := range was.Forward {
+		if s.Weight > 0 && s.Weight == all && slices.Contains(able, s.Group) {
+			return s.Group
+		}
+	}
+	return ""
+}
+
+// LeadsAway reports whether a rule forwards to groups of other services only.
+func (t Traffic) LeadsAway(r Route) bool {
+	own, all := t.weight(r)
+	return r.Gone == "" && own == 0 && all > 0
+}
+
+// createListener says how to create the listener of a default rule again, with a group that gets all requests. Words in
+// the command stand for values that are not known.
+func (r Route) createListener(group string) string {
+	var unknown []string
+	orWord := func(value, word string) string {
+		if value == "" {
+			unknown = append(unknown, word)
+			return word
+		}
+		return value
+	}
+	port, certificate := "", ""
+	if r.Port > 0 {
+		port = strconv.Itoa(r.Port)
+	}
+	if r.ListenerProtocol == "HTTPS" || r.ListenerProtocol == "TLS" {
+		certificate = " --certificates CertificateArn=" + orWord("", "CERTIFICATE")
+	}
+	protocol := orWord(r.ListenerProtocol, "PROTOCOL")
+	port, group = orWord(port, "PORT"), orWord(group, "TARGET_GROUP")
+	with := ""
+	if len(unknown) > 0 {
+		with = ", with its values for " + strings.Join(unknown, ", ")
+	}
+	return fmt.Sprintf("create the listener again%s: aws elbv2 create-listener --load-balancer-arn %s --protocol %s --port %s%s "+
+		"--default-actions Type=forward,TargetGroupArn=%s", with, r.Balancer, protocol, port, certificate, group)
 }
 
 // Had reports whether each of the problems is of a rule that was a problem in this read too.

@@ -429,3 +429,54 @@ func TestNextKeepsTheShareOfAnotherService(t *testing.T) {
 		}
 	}
 }
+
+// The next step about a listener that others deleted creates it again, with the values that are known; about a rule that
+// forwards to another service only, it leads the rule back.
+func TestNextCreatesTheListenerAgain(t *testing.T) {
+	listener := func(protocol string, port int, shares ...sluice.Share) Traffic {
+		r := rule("default", shares...)
+		r.Balancer, r.Port, r.ListenerProtocol = "lb", port, protocol
+		return traffic(2, 2, Scope{}, r)
+	}
+	const command = "aws elbv2 create-listener --load-balancer-arn lb --protocol "
+	for name, c := range map[string]struct {
+		before  Traffic
+		serving []string
+		want    string
+	}{
+		"one group serves": {listener("HTTP", 80, to(blue, 100)), []string{green},
+			"create the listener again: " + command + "HTTP --port 80 --default-actions Type=forward,TargetGroupArn=" + green},
+		"both serve": {listener("TCP", 80, to(blue, 100), to(green, 0)), nil,
+			"create the listener again: " + command + "TCP --port 80 --default-actions Type=forward,TargetGroupArn=" + blue},
+		"both had requests": {listener("HTTP", 80, to(blue, 50), to(green, 50)), nil,
+			"create the listener again, with its values for TARGET_GROUP: " + command +
+				"HTTP --port 80 --default-actions Type=forward,TargetGroupArn=TARGET_GROUP"},
+		"a certificate": {listener("HTTPS", 443, to(blue, 100)), nil,
+			"create the listener again, with its values for CERTIFICATE: " + command +
+				"HTTPS --port 443 --certificates CertificateArn=CERTIFICATE --default-actions Type=forward,TargetGroupArn=" + blue},
+		"an earlier version read it": {listener("", 80, to(blue, 100)), nil,
+			"create the listener again, with its values for PROTOCOL: " + command +
+				"PROTOCOL --port 80 --default-actions Type=forward,TargetGroupArn=" + blue},
+		"others had a part": {listener("HTTP", 80, to(blue, 50), to(others, 50)), nil, "create the rule again, with an action"},
+	} {
+		now := traffic(2, 2, Scope{})
+		now.AddRoutes(Scope{}, c.before, nil, nil)
+		all := now.Problems(c.before, c.serving...)
+		if len(all) != 1 || !strings.HasPrefix(all[0].Next(), c.want) {
+			t.Errorf("%s: %+v; want %q", name, all, c.want)
+		}
+		for i := range now.Routes {
+			now.Routes[i].Gone = BalancerDeleted
+		}
+		if all := now.Problems(c.before, c.serving...); len(all) != 1 ||
+			!strings.HasPrefix(all[0].Next(), "create the rule again") {
+			t.Errorf("%s, without the load balancer: %+v", name, all)
+		}
+	}
+	before, now := traffic(2, 0, Scope{}, rule("1", to(blue, 100))), traffic(2, 0, Scope{})
+	now.AddRoutes(Scope{}, before, []Route{rule("1", to(others, 100))}, []string{"listener"})
+	now.Routes[0].Returns = map[string]string{blue: "aws x"}
+	if all := now.Problems(before); len(all) != 1 || all[0].Next() != "forward its requests to blue again: aws x" {
+		t.Errorf("it forwards to another service: %+v", all)
+	}
+}

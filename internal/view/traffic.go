@@ -138,6 +138,11 @@ type Route struct {
 	// Repair is the command that moves its weight to the group that can serve; empty: there is none, or no other group
 	// can serve.
 	Repair string `json:"repair,omitempty"`
+	// Returns are the commands that let it forward to one group of the service again, by the ARN of the group, of a rule that
+	// forwards to other services only.
+	Returns map[string]string `json:"-"`
+	// ListenerProtocol is that of its listener; empty: it was not read.
+	ListenerProtocol string `json:"listenerProtocol,omitempty"`
 	// Named: the service or its files name the rule as the one of its callers, whatever it does now.
 	Named bool `json:"named,omitempty"`
 	// Beside: the rule names a group of the service, and deployments write other rules. Callers may use it.
@@ -173,6 +178,7 @@ type Gone string
 const (
 	RuleDeleted     Gone = "the rule was deleted"
 	ListenerDeleted Gone = "its listener was deleted"
+	BalancerDeleted Gone = "its load balancer was deleted"
 )
 
 // IsRead reports whether the load balancers were read.
@@ -381,7 +387,7 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 		if t.has(was.ARN) || s.isTest(was.Rule) {
 			continue
 		}
-		was.Repair, was.Gone = "", RuleDeleted
+		was.Repair, was.Returns, was.Gone = "", nil, RuleDeleted
 		if !slices.Contains(listeners, was.Listener) {
 			was.Gone = ListenerDeleted
 		}

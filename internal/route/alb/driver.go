@@ -184,6 +184,7 @@ func newRule(l elbtypes.Listener, r elbtypes.Rule) Rule {
 		},
 		Actions:    r.Actions,
 		conditions: conditionsOf(r.Conditions),
+		protocol:   string(l.Protocol),
 	}
 }
 

@@ -64,7 +64,7 @@ func newDefaultAction(l elbtypes.Listener) Rule {
 		Rule: sluice.Rule{ARN: arn, Listener: arn, Balancer: aws.ToString(l.LoadBalancerArn),
 			Port: int(aws.ToInt32(l.Port)), Priority: "default", Protocol: string(l.Protocol),
 			Forward: forwardShares(l.DefaultActions)},
-		Actions: l.DefaultActions,
+		Actions: l.DefaultActions, protocol: string(l.Protocol),
 	}
 }
 

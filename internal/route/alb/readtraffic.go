@@ -65,17 +65,25 @@ func readRoutes(ctx context.Context, api *awselb.Client, s view.Scope, before vi
 	for _, arn := range append(before.Balancers(), s.Balancers()...) {
 		balancers = view.WithGroup(balancers, arn)
 	}
-	var listeners []string
+	var listeners, deleted []string
 	var rules []Rule
 	for _, arn := range balancers {
 		some, of, err := readBalancerRules(ctx, api, arn)
-		if err != nil && sluice.KindOf(err) != sluice.NotFound {
+		switch {
+		case sluice.KindOf(err) == sluice.NotFound:
+			deleted = append(deleted, arn)
+		case err != nil:
 			return err
 		}
 		listeners, rules = append(listeners, some...), append(rules, of...)
 	}
 	t.AddRoutes(s, before, routesOf(rules), listeners)
 	t.AddDeletedRules(s, routesOf(rules), listeners)
+	for i, r := range t.Routes {
+		if r.Gone == view.ListenerDeleted && slices.Contains(deleted, r.Balancer) {
+			t.Routes[i].Gone = view.BalancerDeleted
+		}
+	}
 	addTestRepairs(t, s, rules)
 	if err := readTrafficTargets(ctx, api, t, func(arn string) bool { return t.NeedsTargets(arn, before) }); err != nil {
 		return err
@@ -276,7 +284,7 @@ func readActions(ctx context.Context, api *awselb.Client, l elbtypes.Listener) (
 
 func routesOf(rules []Rule) (all []view.Route) {
 	for _, r := range rules {
-		out := view.Route{Rule: r.Rule, Conditions: r.conditions}
+		out := view.Route{Rule: r.Rule, Conditions: r.conditions, ListenerProtocol: r.protocol}
 		if n := len(r.Actions); len(r.Forward) == 0 && n > 0 {
 			out.Action = string(r.Actions[n-1].Type)
 		}
@@ -285,7 +293,8 @@ func routesOf(rules []Rule) (all []view.Route) {
 	return all
 }
 
-// addRepairs adds the commands that move weight from groups that cannot serve.
+// addRepairs adds the commands that move weight from groups that cannot serve, and those that lead a rule back that forwards
+// to other services only.
 func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	prefer := ""
 	if len(s.Groups) > 0 {
@@ -302,6 +311,14 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 		}
 		if ok {
 			t.Routes[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
+			continue
+		}
+		t.Routes[i].Returns = map[string]string{}
+		for _, g := range t.Groups {
+			if g.ARN != s.TestGroup && t.LeadsAway(t.Routes[i]) {
+				t.Routes[i].Returns[g.ARN] = RepairCommand(rules[n], forwardTo(rules[n].Actions,
+					[]sluice.Share{{Group: g.ARN, Weight: 100}}))
+			}
 		}
 	}
 }

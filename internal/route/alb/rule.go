@@ -19,6 +19,7 @@ type Rule struct {
 	sluice.Rule
 	Actions    []elbtypes.Action
 	conditions []view.Condition // none: a default action, or not read with its listener
+	protocol   string           // of the listener; empty: not read with its listener
 }
 
 // forwardShares returns the target groups of the forward action, if there is one. It normalizes

@@ -28,6 +28,7 @@ func TestUnsteeredRuleThatLosesTheService(t *testing.T) {
 		edit, restore func(b *stagetest.Bench, rule string)
 		says          string
 		outcome       sluice.Outcome
+		next          string
 	}{
 		"nothing happens": {outcome: sluice.Succeeded},
 		"it answers by itself": {edit: answer, says: "rule 5 of port 80 no longer forwards: its action is fixed-response",
@@ -38,7 +39,8 @@ func TestUnsteeredRuleThatLosesTheService(t *testing.T) {
 		"it forwards elsewhere": {edit: func(b *stagetest.Bench, rule string) {
 			set(b, rule, []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
 				TargetGroupArn: aws.String(b.CreateTargetGroup("other"))}})
-		}, says: "rule 5 of port 80 sends no requests to the service any more: it forwards to other", outcome: sluice.Failed},
+		}, says: "rule 5 of port 80 sends no requests to the service any more: it forwards to other", outcome: sluice.Failed,
+			next: "forward its requests to web-primary again: aws elbv2 modify-rule --rule-arn arn:"},
 		"it is restored": {edit: answer, restore: func(b *stagetest.Bench, rule string) { set(b, rule, b.Forward(true)) },
 			says: "rule 5 of port 80 no longer forwards", outcome: sluice.Succeeded},
 	} {
@@ -61,8 +63,8 @@ func TestUnsteeredRuleThatLosesTheService(t *testing.T) {
 				}
 				b.Until("it is over", func() bool { return ran.Done })
 				stagetest.Must(b, ran.Err)
-				if end := ran.RunResult.Deployment; end.Outcome != c.outcome {
-					b.Errorf("%s, want %s\n%s", end.Outcome, c.outcome, b.EventLog())
+				if end := ran.RunResult.Deployment; end.Outcome != c.outcome || !strings.Contains(end.Next, c.next) {
+					b.Errorf("%s, want %s; next: %s, want %s\n%s", end.Outcome, c.outcome, end.Next, c.next, b.EventLog())
 				}
 			})
 		})
