@@ -284,7 +284,7 @@ func TestScaleOfAVersionThatNeverWorked(t *testing.T) {
 			stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
 				b.Deploy(b.RollingFiles(v1Crashes, "desiredCount: 0\n"+more))
 				end := b.Deploy(b.RollingFiles(v1Crashes, "desiredCount: 2\n"+more))
-				if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "web:1 does not work: ") ||
+				if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "web:1 failed: ") ||
 					!strings.Contains(end.Cause, "exit code 4") || strings.Contains(end.Cause, "healthy before") {
 					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}

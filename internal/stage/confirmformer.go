@@ -84,10 +84,12 @@ func addBrokenFormer(ctx context.Context, s *step.Step, end Ending) Ending {
 	if end.Outcome == sluice.Gone || !s.HasRolledBack {
 		return end
 	}
+	if saved, err := s.Memory.Rollback.Load(ctx); err == nil && saved.Broken {
+		end.NoFormer = true // the cause of the rollback's failure says so
+		return end
+	}
 	broken, err := endOfBrokenFormer(ctx, s, false)
 	if err != nil || !broken.NoFormer {
-		saved, err := s.Memory.Rollback.Load(ctx)
-		end.NoFormer = end.NoFormer || err == nil && saved.Broken
 		return end
 	}
 	broken.Cause = strings.TrimPrefix(end.Cause+"; "+broken.Cause, "; ")

@@ -41,7 +41,7 @@ func TestHealthCheckOnAnotherPortIsNamed(t *testing.T) {
 						TargetGroupArn: aws.String(b.Primary), HealthCheckPort: aws.String("9999")}))(b)
 				})
 				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-				if !strings.Contains(end.Cause, "on port 9999") || !strings.Contains(end.Next, "restore its former health check") {
+				if strings.Count(end.Cause, "on port 9999") != 1 || !strings.Contains(end.Next, "restore its former health check") {
 					b.Errorf("%s: %s\nnext: %s\n%s", end.Outcome, end.Cause, end.Next, b.EventLog())
 				}
 			})

@@ -48,7 +48,7 @@ func (m *memoryHost) Save(_ context.Context, key string, value []byte) error {
 		m.atSaves = append(m.atSaves, m.writes())
 	}
 	if m.failAt > 0 && len(m.saved) >= m.failAt {
-		return errFull
+		return fmt.Errorf("save %s: %w", key, errFull)
 	}
 	m.values[key] = append([]byte(nil), value...)
 	return nil

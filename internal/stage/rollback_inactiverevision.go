@@ -34,7 +34,7 @@ func restoreInactive(ctx context.Context, s *step.Step, why error) error {
 	if err = replaceFormer(ctx, s, task); err == nil {
 		return restoreSnapshot(ctx, s)
 	}
-	told := &sluice.Error{Op: "roll back", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
+	told := &sluice.Error{Op: "restore the service", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
 		Err: fmt.Errorf("%s was deregistered during the deployment, by another process or person, and ECS starts "+
 			"no task of it: %w; no copy of it is registered: %w", former, why, err),
 		Next: "restore the files of " + former + " and run sluice deploy, which registers them again"}

@@ -37,7 +37,7 @@ func errNotRestored(s *step.Step, why error) error {
 	for _, a := range s.DeletedResources {
 		names = append(names, a.String())
 	}
-	return &sluice.Error{Op: "roll back", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
+	return &sluice.Error{Op: "restore the service", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
 		Err: fmt.Errorf("deleted during the deployment, by another process or person: %s; %w",
 			strings.Join(names, ", "), why),
 		Next: "create the resource again if requests need it; then run: sluice rollback " + s.Deployment}

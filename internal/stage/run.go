@@ -132,16 +132,20 @@ func runWithTimeout(ctx context.Context, s *step.Step, run func(context.Context)
 	timed, cancel := s.Clock.WithTimeout(ctx, left)
 	defer cancel()
 	err := run(s.WithRetries(timed))
-	if err != nil && timed.Err() != nil && ctx.Err() == nil {
-		passed := fmt.Errorf("the stage's timeout of %s passed", limit)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			passed = fmt.Errorf("%w: %w", passed, err)
-		}
-		return &sluice.Error{Op: s.Stage.Name, Resource: s.Client.Resource(), Kind: sluice.Stall, Err: passed,
-			Next: cmp.Or(s.Plan.NextAfterTaskTimeout(),
-				"raise the stage's timeout, or run sluice status to see what the stage waited for")}
+	if err == nil || timed.Err() == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	passed := fmt.Errorf("the stage's timeout of %s passed", limit)
+	switch kind := sluice.KindOf(err); {
+	case errors.Is(err, context.DeadlineExceeded):
+	case kind != "" && !kind.CanResume(): // the stage has ended by itself, and says why
+		return err
+	default:
+		passed = fmt.Errorf("%w: %w", passed, err)
+	}
+	return &sluice.Error{Op: s.Stage.Name, Resource: s.Client.Resource(), Kind: sluice.Stall, Err: passed,
+		Next: cmp.Or(s.Plan.NextAfterTaskTimeout(),
+			"raise the stage's timeout, or run sluice status to see what the stage waited for")}
 }
 
 func stageFunc(s *step.Step) (func(context.Context) error, error) {

@@ -306,7 +306,9 @@ func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verd
 	was, check := v.Cause, diagnosis.CheckOf(places[0].Settings)
 	check.Changes = s.Plan.Callers.CheckChanges(w.TargetGroup, view.NewHealthCheck(places[0].Settings))
 	v.Cause = was.WithCheck(check)
-	v.Detail += strings.TrimPrefix(v.Cause.Text, was.Text)
+	if !tellsCauseApart(v) {
+		v.Detail += strings.TrimPrefix(v.Cause.Text, was.Text)
+	}
 	v.Next = strings.Replace(v.Next, was.Advice(), v.Cause.Advice(), 1)
 	return v
 }
@@ -334,7 +336,7 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 	if v.Cause.Kind == diagnosis.Deregistered {
 		why = errors.New(v.Detail)
 	}
-	if v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0) {
+	if tellsCauseApart(v) {
 		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
 	}
 	kind := sluice.Stall
@@ -344,6 +346,11 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 	return ofFormer(s, w, &sluice.Error{
 		Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(), Kind: kind,
 		Err: why, Next: step.RemoveRollback(s, v.Next)})
+}
+
+// tellsCauseApart reports whether the error of a stalled wait names the cause after the counts, which do not contain it.
+func tellsCauseApart(v verdict.Verdict) bool {
+	return v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0)
 }
 
 // Remaining is what a wait still waits for.

@@ -62,7 +62,7 @@ func (c Concern[T]) Save(ctx context.Context, v T) error {
 	}
 	data, err := c.encode(v, earlier)
 	if err != nil {
-		return &saveError{key: c.key, err: err}
+		return &saveError{fmt.Errorf("encode the value %s: %w", c.key, err)}
 	}
 	return c.memory.saveRow(ctx, c.key, data)
 }

@@ -12,7 +12,7 @@ import (
 type Store interface {
 	// Load returns what Save last saved under key.
 	Load(ctx context.Context, key string) (value []byte, ok bool, err error)
-	// Save returns only when the value survives a kill of every process.
+	// Save returns only when the value survives a kill of every process. Its error names the key.
 	Save(ctx context.Context, key string, value []byte) error
 }
 
@@ -157,7 +157,7 @@ func (m *Memory) keepEarlier(key string, data []byte) {
 // cut off by ctx.
 func (m *Memory) saveRow(ctx context.Context, key string, data []byte) error {
 	if err := m.store.Save(context.WithoutCancel(ctx), key, data); err != nil {
-		return &saveError{key: key, err: err}
+		return &saveError{err}
 	}
 	m.keepRow(key, data)
 	return nil
@@ -167,12 +167,9 @@ func (m *Memory) saveRow(ctx context.Context, key string, data []byte) error {
 // stage can be tried again once the host saves.
 var ErrNotSaved = errors.New("not saved")
 
-// saveError is the failure to save the value of a key.
-type saveError struct {
-	key string
-	err error
-}
+// saveError is the failure to save a value. err names its key.
+type saveError struct{ err error }
 
-func (e *saveError) Error() string        { return "save " + e.key + " before the write: " + e.err.Error() }
+func (e *saveError) Error() string        { return "the write is not made: " + e.err.Error() }
 func (e *saveError) Unwrap() error        { return e.err }
 func (e *saveError) Is(target error) bool { return target == ErrNotSaved }

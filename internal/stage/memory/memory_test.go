@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -54,7 +55,7 @@ func (r *rows) Save(_ context.Context, key string, value []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken {
-		return errFull
+		return fmt.Errorf("save %s: %w", key, errFull)
 	}
 	r.values[key] = bytes.Clone(value)
 	return nil
@@ -240,7 +241,8 @@ func TestFailedSaveChangesNothing(t *testing.T) {
 	check(t, m.Routes.Save(ctx, Routes{Fingerprints: map[string]RuleFingerprint{"rule": {Written: "a"}}}))
 	store.broken = true
 	err := m.Routes.Update(ctx, func(r *Routes) { r.Fingerprints["rule"] = RuleFingerprint{Written: "b"} })
-	if !errors.Is(err, ErrNotSaved) || !errors.Is(err, errFull) || !strings.Contains(err.Error(), "save routes before") {
+	if !errors.Is(err, ErrNotSaved) || !errors.Is(err, errFull) ||
+		err.Error() != "the write is not made: save routes: the disk is full" {
 		t.Error(err)
 	}
 	v, err := m.Routes.Load(ctx)

@@ -78,7 +78,7 @@ func checkRoutes(ctx context.Context, s *step.Step, live *ecs.ServiceState) erro
 	}
 	t, err := s.ReadTraffic(ctx, live)
 	if lost := t.LostSince(s.Plan.Callers); err == nil && t.IsUnused() && len(lost) > 0 {
-		return &sluice.Error{Op: "roll back", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
+		return &sluice.Error{Op: "restore the service", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
 			Err: errors.New("no version can get requests: " + view.Texts(lost)), Next: lost[0].Next()}
 	}
 	return nil

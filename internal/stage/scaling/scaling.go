@@ -282,8 +282,8 @@ func Return(ctx context.Context, s *step.Step) error {
 	}
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken, sluice.LostClaim:
-		s.EmitWarning("auto scaling of %s is not restored, because another deployment owns the claim: %v; previous "+
-			"state: %s", s.Client.Resource(), err, sluice.Suspensions(h.Base))
+		s.EmitWarning("auto scaling of %s is not restored: %v; previous state: %s", s.Client.Resource(), err,
+			sluice.Suspensions(h.Base))
 		return nil
 	}
 	return err

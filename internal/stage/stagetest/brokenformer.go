@@ -43,7 +43,8 @@ const longestBrokenRollback = 4 * time.Minute
 func (b *Bench) ExpectBrokenFormer(end engine.RunResult, cause string) {
 	b.Helper()
 	var began time.Time
-	names := false
+	_, rollback, _ := strings.Cut(end.Cause, "; rollback: ")
+	names, inRollback := false, 0
 	for _, e := range b.Events {
 		if _, is := e.Open().(sluice.RollbackStarted); is {
 			began = e.At
@@ -53,8 +54,9 @@ func (b *Bench) ExpectBrokenFormer(end engine.RunResult, cause string) {
 	for _, text := range []string{"web:1 does not work: ", "web:1 is restored, and does not work: ", "web:1 failed: ",
 		"web:1 was rolled back to web:2: "} {
 		names = names || strings.Contains(end.Cause, text)
+		inRollback += strings.Count(rollback, text)
 	}
-	if end.Outcome != sluice.Failed || !names || !strings.Contains(end.Cause, cause) {
+	if end.Outcome != sluice.Failed || !names || inRollback > 1 || !strings.Contains(end.Cause, cause) {
 		b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 	}
 	if !began.IsZero() && took > longestBrokenRollback {

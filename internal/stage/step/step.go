@@ -20,7 +20,7 @@ import (
 type Host interface {
 	// Load returns what Save last saved under key.
 	Load(ctx context.Context, key string) (value []byte, ok bool, err error)
-	// Save returns only when the value survives a kill of every process.
+	// Save returns only when the value survives a kill of every process. Its error names the key.
 	Save(ctx context.Context, key string, value []byte) error
 	// Began is when the stage began for the first time.
 	Began() time.Time
