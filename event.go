@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -155,6 +156,9 @@ type StageEnded struct {
 	// Outcome is superseded if the stage failed because another deployment replaced this one.
 	Outcome Outcome `json:"outcome,omitempty"`
 }
+
+// Result returns in one word how the stage ended: its outcome, otherwise its status.
+func (e StageEnded) Result() string { return cmp.Or(string(e.Outcome), e.Status) }
 
 // RollbackStarted is emitted when the rollback to the previous state begins.
 type RollbackStarted struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
@@ -43,7 +44,8 @@ type junitSkipped struct {
 }
 
 // JUnit returns the reports as test results: a suite for each service, with a test for the outcome and one for each stage.
-// The test of the outcome is the only one that fails, so that a failure is listed once.
+// The test of the outcome is the only one that fails, so that a failure is listed once. It is skipped if another
+// deployment or a person ended the deployment: that says nothing about the version.
 func JUnit(all []Report) (string, error) {
 	var doc junitSuites
 	for _, r := range all {
@@ -60,13 +62,18 @@ func (r Report) junitSuite() junitSuite {
 	name := printable.Line(r.Name)
 	s := junitSuite{Name: name, Time: seconds(r.Took)}
 	outcome := junitCase{Class: name, Name: r.Outcome, Time: seconds(r.Took)}
-	if r.IsFailure() {
+	message := printable.Line(strings.TrimSuffix(r.Outcome+": "+firstLine(r.Cause), ": "))
+	switch {
+	case r.Exit == sluice.ExitSuperseded, r.Exit == sluice.ExitStopped:
+		s.Skipped = 1
+		outcome.Skipped = &junitSkipped{message}
+	case r.IsFailure():
 		s.Failures = 1
 		body := printable.Text(r.Cause)
 		if r.Next != "" {
 			body += "\nnext: " + printable.Text(r.Next)
 		}
-		outcome.Failure = &junitFailure{Message: printable.Line(strings.TrimSuffix(r.Outcome+": "+firstLine(r.Cause), ": ")), Text: body}
+		outcome.Failure = &junitFailure{Message: message, Text: body}
 	}
 	s.Cases = append(s.Cases, outcome)
 	for _, stage := range r.Stages {

@@ -34,7 +34,7 @@ type Stage struct {
 	Number  int // from 1; 0: the rollback
 	Name    string
 	Does    string
-	Status  string // done, failed, running; empty: it has not begun
+	Status  string // done, failed, running, the word by which the deployment ended or was paused; empty: it has not begun
 	Took    time.Duration
 	Weights *sluice.Weights // that AWS returned at last; nil: it set none
 	Gates   []sluice.GateRead
@@ -103,11 +103,11 @@ func (s *Stage) begin(at time.Time) {
 func (s *Stage) apply(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.StageEnded:
-		s.Status, s.Cause, s.Took = ev.Status, ev.Cause, e.At.Sub(s.began)
+		s.Status, s.Cause, s.Took = ev.Result(), ev.Cause, e.At.Sub(s.began)
+	case sluice.DeploymentPaused:
+		s.stop("paused", e.At)
 	case sluice.DeploymentEnded:
-		if s.Status == "running" {
-			s.Status, s.Took = "stopped", e.At.Sub(s.began)
-		}
+		s.stop(string(ev.Outcome), e.At)
 	case sluice.TrafficShifted:
 		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
 			s.Weights = &w
@@ -122,6 +122,13 @@ func (s *Stage) apply(e sluice.Envelope) {
 			return
 		}
 		s.Gates[i] = ev
+	}
+}
+
+// stop sets a stage that runs or is paused to the word by which the deployment ended, or was paused.
+func (s *Stage) stop(word string, at time.Time) {
+	if s.Status == "running" || s.Status == "paused" {
+		s.Status, s.Took = word, at.Sub(s.began)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,41 @@ func TestJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	goldentest.Check(t, "junit.xml", text)
+}
+
+// A stage that another deployment or a person ended shows the word of that, and is no failed test.
+func TestEndsThatSayNothingAboutTheVersion(t *testing.T) {
+	for outcome, c := range map[string]struct {
+		exit int
+		last []sluice.Event
+	}{
+		"superseded": {sluice.ExitSuperseded, []sluice.Event{
+			sluice.StageEnded{Index: 2, Name: appfile.StageWait, Status: "failed", Outcome: sluice.Superseded},
+			sluice.DeploymentEnded{Outcome: sluice.Superseded}}},
+		"stopped": {sluice.ExitStopped, []sluice.Event{sluice.DeploymentEnded{Outcome: sluice.Stopped}}},
+		"paused":  {sluice.ExitStopped, []sluice.Event{sluice.DeploymentPaused{Why: "interrupted"}}},
+	} {
+		events := canaryEvents()
+		events = events[:slices.IndexFunc(events, func(e sluice.Envelope) bool { return e.Kind == "stageEnded" })+1]
+		for _, e := range append([]sluice.Event{sluice.StageStarted{Index: 2, Name: appfile.StageWait, Attempt: 1}}, c.last...) {
+			events = append(events, sluice.Seal("slc-1", "", e))
+		}
+		r := Of(canaryPlan(), events)
+		r.Name, r.Outcome, r.Exit, r.Cause = "prod/web", outcome, c.exit, "why"
+		text, err := JUnit([]Report{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`<testsuites tests="5" failures="0">`, `skipped="4"`,
+			`<skipped message="` + outcome + `: why">`, `<skipped message="` + outcome + `">`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %s\nwant %s", outcome, text, want)
+			}
+		}
+		if md := r.Markdown(); !strings.Contains(md, "| "+outcome+" |") {
+			t.Errorf("%s: %s", outcome, md)
+		}
+	}
 }
 
 func TestPlanMarkdown(t *testing.T) {

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,28 @@ func TestBoardCutsNoFigures(t *testing.T) {
 }
 
 // The last lines of a failed container stand below its failure, also on a narrow terminal; the first ones of many do not.
+// A stage that did not fail shows the word by which the deployment ended, or was paused.
+func TestBoardShowsHowAStageEnded(t *testing.T) {
+	for word, last := range map[string]sluice.Event{
+		"superseded": sluice.StageEnded{Status: "failed", Outcome: sluice.Superseded},
+		"failed":     sluice.StageEnded{Status: "failed"},
+		"stopped":    sluice.DeploymentEnded{Outcome: sluice.Stopped},
+		"gone":       sluice.DeploymentEnded{Outcome: sluice.Gone},
+		"paused":     sluice.DeploymentPaused{Why: "interrupted"},
+	} {
+		b := NewBoard(canaryPlan())
+		for i, e := range []sluice.Event{sluice.StageStarted{Attempt: 1}, last} {
+			sealed := sluice.Seal("slc-1", "", e)
+			sealed.At = time.Unix(int64(1000+61*i), 0)
+			b.ApplyEvent(sealed)
+		}
+		lines := strings.Join(b.renderLines(time.Unix(2000, 0), 120, 40, Paint{}), "\n")
+		if want := regexp.MustCompile(`(?m)^  ` + word + ` +01:01 +1 `); !want.MatchString(lines) {
+			t.Errorf("want %s:\n%s", want, lines)
+		}
+	}
+}
+
 func TestBoardShowsLastLogLines(t *testing.T) {
 	b := NewBoard(canaryPlan())
 	for i := range maxLogLines + 2 {

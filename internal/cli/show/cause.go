@@ -28,9 +28,9 @@ func (m *causeMemory) shorten(ev sluice.Event, words line) line {
 		}
 	case sluice.StageEnded:
 		if e.Status == "failed" {
-			ended := e.Status
+			ended := e.Result()
 			if e.Outcome != "" {
-				ended = "was " + string(e.Outcome)
+				ended = "was " + ended
 			}
 			*m = causeMemory{cause: e.Cause, short: fmt.Sprintf("stage %d %s %s", e.Index+1, e.Name, ended)}
 		}

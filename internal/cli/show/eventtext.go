@@ -1,7 +1,6 @@
 package show
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -137,7 +136,7 @@ func stageEndedLine(e sluice.StageEnded) line {
 	case "done":
 		return line{level: success, text: "done"}
 	case "failed":
-		return line{level: failure, text: cmp.Or(string(e.Outcome), e.Status) + ": " + e.Cause}
+		return line{level: failure, text: e.Result() + ": " + e.Cause}
 	}
 	return line{level: plain, text: e.Status}
 }

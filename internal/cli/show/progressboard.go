@@ -36,7 +36,7 @@ type Board struct {
 }
 
 type boardStage struct {
-	status       string // "", running, done, failed
+	status       string // "", running, done, failed; the outcome of the deployment, or paused, which ended it
 	began, ended time.Time
 }
 
@@ -118,6 +118,7 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 		switch e.Open().(type) {
 		case sluice.DeploymentPaused:
 			b.silence = ""
+			b.stopRunning("paused", e.At)
 		case sluice.ApprovalAwaited:
 			b.asks = true
 		}
@@ -134,7 +135,7 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 	case sluice.DeploymentEnded:
 		b.asks = false
 		b.ended, b.current, b.requests, b.measured, b.gates = e.At, "", "", nil, nil
-		b.stopRunning(e.At)
+		b.stopRunning(string(ev.Outcome), e.At)
 	}
 }
 
@@ -148,11 +149,11 @@ func (b *Board) isWaiting() bool {
 	return false
 }
 
-// stopRunning sets running stages to stopped, because the deployment has ended.
-func (b *Board) stopRunning(at time.Time) {
+// stopRunning sets running and paused stages to the word by which the deployment ended, or was paused.
+func (b *Board) stopRunning(word string, at time.Time) {
 	for i := range b.stages {
-		if s := &b.stages[i]; s.status == "running" {
-			s.status, s.ended = "stopped", at
+		if s := &b.stages[i]; s.status == "running" || s.status == "paused" {
+			s.status, s.ended = word, at
 		}
 	}
 }
@@ -173,7 +174,7 @@ func (b *Board) startStage(index int, at time.Time) {
 
 func (b *Board) endStage(ev sluice.StageEnded, at time.Time) {
 	if ev.Index < len(b.stages) {
-		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
+		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Result(), at
 	}
 	b.current, b.asks, b.gates = "", false, nil
 	if ev.Status != "done" {
@@ -275,8 +276,8 @@ func (b *Board) firstVisible(lines, room int) int {
 	return max(0, min(running-room/2, lines-room))
 }
 
-// StageStatuses returns the status of each stage: done, failed, running, or empty for one that has
-// not begun. The last one is that of the rollback, if it has begun.
+// StageStatuses returns the status of each stage: done, failed, running, the word by which the deployment ended or was
+// paused, or empty for one that has not begun. The last one is that of the rollback, if it has begun.
 func (b *Board) StageStatuses() (all []string) {
 	for i, s := range b.stages {
 		if i == len(b.plan.Stages) && s.status == "" {
@@ -327,15 +328,19 @@ func (b *Board) stageLines(now time.Time, p Paint, width int) []string {
 }
 
 func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
+	paint, ended := p.Warn, s.ended
 	switch s.status {
+	case "":
+		return p.Dim(PadRight("  -", 17))
 	case "done":
-		return p.Good(PadRight("  done", 10)) + PadRight(FormatElapsed(s.ended.Sub(s.began)), 7)
+		paint = p.Good
 	case "failed":
-		return p.Bad(PadRight("  failed", 10)) + PadRight(FormatElapsed(s.ended.Sub(s.began)), 7)
+		paint = p.Bad
 	case "running":
-		return p.Bold(PadRight("  running", 10)) + PadRight(FormatElapsed(now.Sub(s.began)), 7)
+		paint, ended = p.Bold, now
 	}
-	return p.Dim(PadRight("  -", 17))
+	word := PadRight("  "+s.status, 9) + " "
+	return paint(word) + PadRight(FormatElapsed(ended.Sub(s.began)), 17-len(word))
 }
 
 // footLines returns the lines below the stages: variants with their weights, the current wait, and
