@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,9 +150,11 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	e.codeDeploy = codedeploy.New(e.world, codedeployer.New(e.world, e.ecs))
 	e.scaling = applicationautoscaling.New(e.world, autoscaler.New(e.world, e.ecs))
 	principals := append(f.principals, roles...)
+	access := iam.New(principals)
+	access.EveryRole = !slices.ContainsFunc(principals, iam.Principal.IsRole)
 	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),
 		e.scaling.API(), e.discovery.API(), cloudwatch.NewAPI(e.world), cloudwatchlogs.NewAPI(e.world),
-		e.codeDeploy.API(), iam.NewAPI(principals), secretsmanager.NewAPI(e.world), ssm.NewAPI(e.world),
+		e.codeDeploy.API(), access.API(), secretsmanager.NewAPI(e.world), ssm.NewAPI(e.world),
 		ecr.NewAPI(e.world), lambda.NewAPI(e.world), s3.NewAPI(e.world), cloudformation.NewAPI(e.world)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.SetFaulter(faultInjector{e})

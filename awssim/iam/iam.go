@@ -34,17 +34,28 @@ type Principal struct {
 // principalName returns the name of the user or role, without its path.
 func (p Principal) principalName() string { return p.ARN[strings.LastIndexByte(p.ARN, '/')+1:] }
 
+// IsRole reports whether the principal is a role, and no user.
+func (p Principal) IsRole() bool { return strings.Contains(p.ARN, ":role/") }
+
 // Service implements the API of IAM.
-type Service struct{ principals []Principal }
+type Service struct {
+	principals []Principal
+	// EveryRole means that every role exists, may do everything, and may be assumed by the services that use roles: that
+	// of a world whose file names none, not among its principals either. There ECS assumes every role too.
+	EveryRole bool
+}
 
 // New creates the API with the principals of a world.
 func New(principals []Principal) *Service { return &Service{principals: principals} }
 
-// NewAPI returns the API in the form that wire serves.
-func NewAPI(principals []Principal) wire.API {
+// NewAPI returns the API of some principals in the form that wire serves.
+func NewAPI(principals []Principal) wire.API { return New(principals).API() }
+
+// API returns the API in the form that wire serves.
+func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
-		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: New(principals).apiOperations(),
+		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: s.apiOperations(),
 		Violation: "ValidationError", Constraints: constraints(),
 		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy",
 			"GetUser", "ListRoles", "ListUsers", "CreateRole",
@@ -71,7 +82,14 @@ func (s *Service) findPrincipal(ctx context.Context, arn string) (Principal, boo
 			return p, true
 		}
 	}
-	return Principal{ARN: arn, Policies: []Policy{allowEverything()}}, arn == userARN(ctx)
+	isRole := strings.HasPrefix(arn, world.KeyOf(ctx).GlobalARN("iam", "role/"))
+	return Principal{ARN: arn, Policies: []Policy{allowEverything()}, Trusts: usersOfRoles()},
+		arn == userARN(ctx) || s.EveryRole && isRole
+}
+
+// usersOfRoles returns the services that assume roles which the world file does not name.
+func usersOfRoles() []string {
+	return []string{"ecs-tasks.amazonaws.com", "ecs.amazonaws.com", "codedeploy.amazonaws.com"}
 }
 
 func userARN(ctx context.Context) string {
@@ -88,7 +106,7 @@ func (s *Service) callerPrincipal(ctx context.Context) (arn string, policies Pri
 	}
 	parts := strings.Split(c.ARN, "/") // arn:aws:sts::<account>:assumed-role/<role>/<session>
 	for _, p := range s.principals {
-		if strings.Contains(p.ARN, ":role/") && len(parts) > 1 && p.principalName() == parts[1] {
+		if p.IsRole() && len(parts) > 1 && p.principalName() == parts[1] {
 			return c.ARN, p
 		}
 	}
@@ -109,8 +127,7 @@ func (s *Service) checkAllowed(ctx context.Context, action, resource string) err
 // GetRole returns the ARN of a role, with its path.
 func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam.GetRoleOutput, error) {
 	roles := world.KeyOf(ctx).GlobalARN("iam", "role/")
-	role := Principal{ARN: roles + *in.RoleName}
-	found := false
+	role, found := s.findPrincipal(ctx, roles+*in.RoleName)
 	for _, p := range s.principals {
 		if strings.HasPrefix(p.ARN, roles) && p.principalName() == *in.RoleName {
 			role, found = p, true

@@ -236,6 +236,23 @@ func TestGetRoleReturnsTheTrustPolicy(t *testing.T) {
 	}
 }
 
+// A world whose file names no roles has every role, which ECS may assume.
+func TestEveryRoleExistsInAWorldWithoutRoles(t *testing.T) {
+	s := iam.New(nil)
+	ctx := world.WithKey(context.Background(), world.Key{Account: "123456789012", Region: "us-east-1"})
+	in := &awsiam.GetRoleInput{RoleName: aws.String("task")}
+	var none *world.Refusal
+	if _, err := s.GetRole(ctx, in); !errors.As(err, &none) || none.Code != "NoSuchEntity" {
+		t.Errorf("among named roles: %v", err)
+	}
+	s.EveryRole = true
+	out, err := s.GetRole(ctx, in)
+	if err != nil || *out.Role.Arn != "arn:aws:iam::123456789012:role/task" ||
+		!strings.Contains(*out.Role.AssumeRolePolicyDocument, "ecs-tasks.amazonaws.com") {
+		t.Errorf("%v %v", out, err)
+	}
+}
+
 func TestTheUserMayDoEverything(t *testing.T) {
 	expect(t, asks(t, client(t, "", nil), awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(user),
 		ActionNames: []string{"ecs:RunTask"}}), "ecs:RunTask *: allowed")
