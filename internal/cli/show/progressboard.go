@@ -330,7 +330,7 @@ func (b *Board) stageLines(now time.Time, p Paint, width int) []string {
 func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
 	paint, ended := p.Warn, s.ended
 	switch s.status {
-	case "":
+	case "", string(sluice.RolledBack): // the line of the rollback shows how it ended
 		return p.Dim(PadRight("  -", 17))
 	case "done":
 		paint = p.Good
