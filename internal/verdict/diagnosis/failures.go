@@ -13,17 +13,24 @@ const FailAfter = 3
 // Failures counts failures by cause. It is a value: its slices are never changed in place. The zero
 // value has counted nothing.
 type Failures struct {
-	causes []Cause   // in order of first occurrence
-	tasks  []Stopped // the counted tasks, to recount them when events or logs arrive
+	causes []Cause  // in order of first occurrence
+	tasks  []failed // the counted tasks, to recount them when events or logs arrive
 	logs   []Log
 	logReads
+}
+
+// failed is a task that failed.
+type failed struct {
+	Stopped
+	probe string // the reason of its failed health check, of an event; empty: no event has it
+	cause Cause  // by that reason, without logs
 }
 
 // AddStopped counts the tasks that failed. events are those of the service.
 func (f Failures) AddStopped(stopped []Stopped, events []Event) Failures {
 	for _, t := range stopped {
-		if _, failed := ExplainStop(t, nil); failed {
-			f.tasks = append(f.tasks[:len(f.tasks):len(f.tasks)], t)
+		if c, ok := ExplainStop(t, nil); ok {
+			f.tasks = append(f.tasks[:len(f.tasks):len(f.tasks)], failed{Stopped: t, cause: c})
 		}
 	}
 	if len(f.tasks) == 0 {
@@ -46,13 +53,18 @@ func (f Failures) AddLogs(logs []Log, events []Event) Failures {
 	return f
 }
 
-// recountCauses determines the cause of every task again: events and logs that explain a stop may
-// arrive after it.
+// recountCauses counts the causes again: events and logs that explain a stop may arrive after it. Only tasks with another
+// event are explained again: in a day of failing starts there are thousands, and each explanation tries all reasons.
 func (f Failures) recountCauses(events []Event) Failures {
-	f.causes = nil
+	f.causes, f.tasks = nil, slices.Clone(f.tasks)
 	probes := ProbeReasons(events)
-	for _, t := range f.tasks {
-		c, _ := ExplainStop(t, probes)
+	for i, t := range f.tasks {
+		if said := probes[t.ID]; said != t.probe {
+			t.probe = said
+			t.cause, _ = ExplainStop(t.Stopped, probes)
+			f.tasks[i] = t
+		}
+		c := t.cause
 		for _, l := range f.logs { // one log counts for all tasks that ended the same way
 			c = c.correctBy(l)
 		}
@@ -77,7 +89,7 @@ func (f Failures) Reset() Failures {
 // KeepDeaths removes the tasks that never ran, because a task became healthy. It keeps the tasks that ran and then
 // stopped by themselves: another healthy task does not show that they will not stop again.
 func (f Failures) KeepDeaths(events []Event) Failures {
-	f.tasks = slices.DeleteFunc(slices.Clone(f.tasks), func(t Stopped) bool { return !t.ran() })
+	f.tasks = slices.DeleteFunc(slices.Clone(f.tasks), func(t failed) bool { return !t.ran() })
 	return f.recountCauses(events)
 }
 

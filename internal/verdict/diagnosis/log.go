@@ -66,9 +66,9 @@ func (f Failures) NeededLogs() []Stopped {
 		if c.Task == "" || c.Container == "" || slices.Contains(f.readKeys, c.Container+" "+c.Text) {
 			continue
 		}
-		i := slices.IndexFunc(f.tasks, func(t Stopped) bool { return t.ID == c.Task })
+		i := slices.IndexFunc(f.tasks, func(t failed) bool { return t.ID == c.Task })
 		if i >= 0 && f.tasks[i].ExitCode != nil {
-			tasks = append(tasks, f.tasks[i])
+			tasks = append(tasks, f.tasks[i].Stopped)
 		}
 	}
 	return tasks
