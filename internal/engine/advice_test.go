@@ -26,7 +26,7 @@ func TestAdviceAfterEnd(t *testing.T) {
 		{sluice.Superseded, "run sluice rollback slc-2 with its journal", "run sluice rollback slc-2 with its journal"},
 		{sluice.Failed, "", ""},
 	} {
-		if got := adviceAfterEnd(c.outcome, c.next, "slc-1"); got != c.want {
+		if got := adviceAfterEnd(c.outcome, c.next, "sluice rollback slc-1"); got != c.want {
 			t.Errorf("after the outcome %q, the next step %q became %q, want %q", c.outcome, c.next, got, c.want)
 		}
 	}

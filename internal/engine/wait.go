@@ -188,7 +188,7 @@ func joinCauses(cause, more string) string {
 // adviceText returns what a person should do now.
 func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) string {
 	var all []string
-	failed, kept := r.lastFailedStage(ctx), end.ClaimErr
+	failed, kept, back := r.lastFailedStage(ctx), end.ClaimErr, r.plan.RollbackCommand(r.d.ID)
 	switch step.Outcome {
 	case sluice.Succeeded:
 	case sluice.Gone:
@@ -196,16 +196,16 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 	case sluice.Stopped:
 		all = append(all, "run sluice status to see what is running, or sluice rollback to restore the previous state")
 	case sluice.Superseded:
-		next := adviceAfterEnd(step.Outcome, failed.Next, r.d.ID)
+		next := adviceAfterEnd(step.Outcome, failed.Next, back)
 		if !strings.Contains(next, "sluice ") { // none, or one without a command
 			next = seeWhatReplaced
 		}
 		all = append(all, next)
 	default:
-		all = append(all, adviceAfterEnd(step.Outcome, failed.Next, r.d.ID))
+		all = append(all, adviceAfterEnd(step.Outcome, failed.Next, back))
 	}
 	if end.NoFormer { // its rollback has ended, and another one would restore nothing either
-		next := adviceAfterEnd(sluice.RolledBack, failed.Next, r.d.ID)
+		next := adviceAfterEnd(sluice.RolledBack, failed.Next, back)
 		all = []string{strings.TrimSuffix(next, "; "+diagnosis.DeployAgain)}
 		switch {
 		case end.Created:
@@ -216,7 +216,7 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, end stage.Ending) 
 	}
 	if !end.NoFormer && r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
 		!strings.Contains(all[0], "sluice rollback ") && !strings.Contains(all[0], "sluice deploy") {
-		all = append(all, "restore the previous state: sluice rollback "+r.d.ID)
+		all = append(all, "restore the previous state: "+back)
 	}
 	if kept != nil {
 		all = append(all, sluice.NextStep(kept), "release the claim on the service: sluice resume "+r.d.ID)
@@ -256,9 +256,9 @@ func (r *run) deployWorkedText(ctx context.Context) string {
 }
 
 // adviceAfterEnd returns what the next step of a failed stage is after the deployment ended. It was written before: a
-// deployment that has ended cannot be resumed, and one that was rolled back needs no rollback.
-func adviceAfterEnd(o sluice.Outcome, next, deployment string) string {
-	back := "sluice rollback " + deployment
+// deployment that has ended cannot be resumed, and one that was rolled back needs no rollback. back is the command that
+// restores the state before.
+func adviceAfterEnd(o sluice.Outcome, next, back string) string {
 	switch {
 	case o == sluice.RolledBack:
 		next = strings.Replace(next, diagnosis.DeployOrRollBack, diagnosis.DeployAgain, 1)

@@ -12,6 +12,15 @@ func (p *Plan) KeepsVersion() bool {
 	return p.From != "" && p.From == p.To && !p.Adopts() && !slices.ContainsFunc(p.Changes, Change.altersVersion)
 }
 
+// RollbackCommand returns the command that restores the state before a deployment, for next steps. To undo a rollback
+// would deploy the version again that it left: without an ID, the command goes on to the version that it restores.
+func (p *Plan) RollbackCommand(deployment string) string {
+	if p.Returns {
+		return "sluice rollback"
+	}
+	return "sluice rollback " + deployment
+}
+
 // AltersAttributes reports whether the deployment changes attributes of the service, as the network of its tasks.
 func (p *Plan) AltersAttributes() bool {
 	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of == "service" && c.altersVersion() })

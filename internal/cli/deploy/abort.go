@@ -50,10 +50,10 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 		if err != nil {
 			return err
 		}
-		next := "run sluice rollback " + d.ID + " to restore the state before the deployment"
+		next := "run " + t.Plan.RollbackCommand(d.ID) + " to restore the state before the deployment"
 		switch {
 		case none, !t.Plan.Mode().HasService(), d.Outcome == sluice.RolledBack, d.Outcome == sluice.Superseded,
-			d.Outcome == sluice.Gone: // there is nothing to restore
+			d.Outcome == sluice.Gone, t.Plan.Returns && d.Outcome == sluice.Succeeded: // there is nothing to restore
 			next = "run sluice status to see what is running"
 		}
 		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("the deployment has ended: %s",
@@ -80,11 +80,14 @@ func (p *program) printAborted(ctx context.Context, t *session.Opened) error {
 	if !t.Plan.Mode().HasService() {
 		return nil
 	}
+	next := "run " + t.Plan.RollbackCommand(t.Deployment.ID) + " to restore the state before the deployment"
 	if by := t.Plan.Mode().Deployer(); by != "" {
 		p.PrintResult("note: " + by + " continues a deployment that it has begun")
-		p.PrintNext(fmt.Sprintf("run sluice rollback %s to stop it and restore the state before", t.Deployment.ID))
-		return nil
+		next = "run " + t.Plan.RollbackCommand(t.Deployment.ID) + " to stop it and restore the state before"
 	}
-	p.PrintNext(fmt.Sprintf("run sluice rollback %s to restore the state before the deployment", t.Deployment.ID))
+	if t.Plan.Returns {
+		next = "run sluice rollback to restore the former version after all"
+	}
+	p.PrintNext(next)
 	return nil
 }

@@ -153,13 +153,13 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		return err
 	}
 	approve := session.ApproveCommand(d.ID, stage)
-	who, first := "no process runs it now", fmt.Sprintf("end it first: sluice resume %s, ", d.ID)
+	who, first, runs := "no process runs it now", "end it first: ", owner != "" && c.program.IsOwnerAlive(owner)
 	approved := "run " + approve + ", then sluice resume " + d.ID + "; or end it: "
-	if owner != "" && c.program.IsOwnerAlive(owner) {
+	if runs {
 		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
 		approved = "run " + approve + ", and wait for it to end; or end it: "
 	}
-	next := fmt.Sprintf("%ssluice rollback %s or sluice abort %s", first, d.ID, d.ID)
+	next := first + endCommands(d, runs)
 	why := ""
 	switch {
 	case waits:
@@ -167,9 +167,9 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		next = approved + "sluice rollback " + d.ID
 	case isAtHook(ctx, c.pre.account, d):
 		why = " for " + atHook
-		next = "run sluice continue to answer the hook, then sluice resume " + d.ID + "; or end it: sluice rollback " + d.ID
+		next = "run sluice continue to answer the hook, then sluice resume " + d.ID + "; or end it: " + endCommands(d, true)
 	}
-	if c.flags.hasTakeOver {
+	if c.flags.hasTakeOver && !isOpenReturn(d) {
 		next += "; or give this command --take-over, which rolls it back first"
 	}
 	return &sluice.Error{Op: c.operation(), Resource: c.pre.serviceName(), Kind: sluice.Overtaken,

@@ -134,9 +134,8 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 		return err
 	}
 	if len(open) > 0 {
-		id := open[0].ID
-		return deleteError(app, sluice.Overtaken, fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or "+
-			"sluice abort %s", id, id, id), "deployment %s of it is %s", id, open[0].State)
+		return deleteError(app, sluice.Overtaken, "end it first: "+endCommands(open[0], false), "deployment %s of it is %s",
+			open[0].ID, open[0].State)
 	}
 	claim, err := plan.ParseClaim(live.ClaimValue())
 	if err != nil || !claim.IsValidAt(now) {

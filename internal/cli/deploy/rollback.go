@@ -46,6 +46,7 @@ back. Otherwise, this command rolls it back. Exit code 0: it was rolled back. `+
 
 It returns to the version that served before the last one, also if the service was
 scaled or its tasks were replaced since. --operation undoes only the last operation.
+A rollback that has not ended continues; only its ID undoes it.
 A rollback of a version that succeeded never lowers the desired count.
 
 Several services are rolled back concurrently. On a terminal, sluice first shows the plan
@@ -248,6 +249,12 @@ func (r *rollbackRun) rollBackRecorded(ctx context.Context, t *session.Opened, o
 	target, found, err := r.findTarget(ctx, t)
 	if err != nil {
 		return err
+	}
+	if target.continues {
+		if t, err = openedAs(t, target.deployment); err != nil {
+			return err
+		}
+		return r.continueReturn(ctx, t)
 	}
 	if err := r.endOperation(ctx, t, target); err != nil {
 		return err

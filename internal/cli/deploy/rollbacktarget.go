@@ -22,12 +22,14 @@ import (
 // rollbackTarget is the deployment of the journal whose version a rollback replaces by the one before.
 type rollbackTarget struct {
 	deployment journal.Deployment
-	operations []journal.Deployment // newer ones, which changed no version; the newest first
+	operations []journal.Deployment // newer ones, which changed no version, and rollbacks that failed; the newest first
 	returned   string               // a newer one that returned to the version before; empty: none
+	continues  bool                 // the deployment is a rollback that has not ended
 }
 
 // findTarget returns the newest deployment, or the named one, that changed the version. It skips newer
-// deployments that changed no version or were rolled back. found is false if the journal has none.
+// deployments that changed no version or were rolled back, and rollbacks that failed. Only a person who names a
+// rollback undoes it. found is false if the journal has none.
 func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rollbackTarget, found bool, err error) {
 	d := t.Deployment
 	all, err := r.listRecorded(ctx, t)
@@ -37,8 +39,10 @@ func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rol
 	named, past := session.IsDeploymentID(r.path), recordedPast{t.Journal, all}
 	for _, newer := range all {
 		pl, planErr := session.ReadPlan(newer)
-		isOperation := planErr == nil && pl.KeepsVersion()
+		isOperation := planErr == nil && (pl.KeepsVersion() || !named && !r.options.operation && hasFailedReturn(newer, pl))
 		switch {
+		case !named && isOpenReturn(newer):
+			return rollbackTarget{deployment: newer, continues: true}, true, nil
 		case named && newer.ID == d.ID, !named && (r.options.operation || !isOperation):
 			of.deployment = newer
 			return of, true, nil
@@ -172,6 +176,9 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	}
 	if err := r.noteRecorded(ctx, t); err != nil {
 		return err
+	}
+	if t.Plan.Returns {
+		r.warn("deployment " + t.Deployment.ID + " is a rollback: to undo it restores " + t.Plan.From)
 	}
 	if t.Plan.From != "" && t.Plan.From != t.Plan.To {
 		r.warnFormer(ctx, t.Account, t.Clock, serviceOf(t.Deployment), t.Plan.From, failed)

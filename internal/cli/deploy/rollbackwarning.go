@@ -24,6 +24,11 @@ func (r *rollbackRun) warnFormer(ctx context.Context, a *account.Account, c cloc
 		}
 		text = "this rollback restores " + revision + ", and the tasks of that version failed: " + v.Cause.String()
 	}
+	r.warn(text)
+}
+
+// warn prints a warning for people.
+func (r *rollbackRun) warn(text string) {
 	if r.program.Flags.Output != session.JSON {
 		r.program.printWarning("", text)
 	}

@@ -120,6 +120,10 @@ func resumeHint(d journal.Deployment) string {
 		return fmt.Sprintf("run sluice resume %s to wait for the tasks, or sluice abort %s to end the deployment "+
 			"without stopping them", d.ID, d.ID)
 	}
+	if isOpenReturn(d) {
+		return fmt.Sprintf("run sluice resume %s to continue the rollback, or sluice abort %s to stop here and change nothing",
+			d.ID, d.ID)
+	}
 	return fmt.Sprintf("run sluice resume %s to continue, sluice rollback %s to restore the previous state, or sluice "+
 		"abort %s to stop here and change nothing", d.ID, d.ID, d.ID)
 }

@@ -101,6 +101,6 @@ func errReplaced(s *Step, by foreignVersion, kind sluice.Kind) error {
 func errClaimRemoved(s *Step, why string) error {
 	return &sluice.Error{Op: "keep the claim on the service", Resource: s.Client.Resource(), Kind: sluice.Halted,
 		Err: fmt.Errorf("tag %s: %w: %s", plan.ClaimTag, ErrClaimRemoved, why),
-		Next: fmt.Sprintf("run sluice rollback %s to restore the previous version, or sluice abort %s to keep what "+
-			"serves now", s.Deployment, s.Deployment)}
+		Next: fmt.Sprintf("run %s to restore the previous version, or sluice abort %s to keep what serves now",
+			s.Plan.RollbackCommand(s.Deployment), s.Deployment)}
 }
