@@ -8,6 +8,12 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
+// IsDeregistered reports whether ECS starts no new tasks of a task definition: it was deregistered, and perhaps its
+// deletion was requested since. AWS describes it until it is deleted.
+func IsDeregistered(td *ecstypes.TaskDefinition) bool {
+	return td.Status == ecstypes.TaskDefinitionStatusInactive || td.Status == ecstypes.TaskDefinitionStatusDeleteInProgress
+}
+
 // TaskOf returns a registered task definition as the request that registers it.
 func TaskOf(td *ecstypes.TaskDefinition) *Task {
 	in := &awsecs.RegisterTaskDefinitionInput{}

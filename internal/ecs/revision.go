@@ -184,24 +184,24 @@ func ReadActive(ctx context.Context, api *awsecs.Client, name string) (*definiti
 }
 
 // ReadDeregistered reads a revision as the request that registers a copy of it. It returns nil if the
-// revision is ACTIVE.
+// revision was not deregistered.
 func ReadDeregistered(ctx context.Context, api *awsecs.Client, name string) (*definition.Task, error) {
 	td, err := ReadDefinition(ctx, api, name)
-	if err != nil || td.Status == ecstypes.TaskDefinitionStatusActive {
+	if err != nil || !definition.IsDeregistered(td) {
 		return nil, err
 	}
 	return definition.TaskOf(td), nil
 }
 
-// IsDeregistered reports whether a revision is INACTIVE: ECS starts no more tasks of it.
+// IsDeregistered is [definition.IsDeregistered] of a revision.
 func IsDeregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
 	task, err := ReadDeregistered(ctx, api, name)
 	return task != nil, err
 }
 
-// ErrDeregistered says that a revision is INACTIVE.
+// ErrDeregistered says that a revision was deregistered.
 func ErrDeregistered(name string) error {
-	return &sluice.Error{Op: "start tasks of " + name, Kind: sluice.Conflict, Err: errors.New("the revision is INACTIVE")}
+	return &sluice.Error{Op: "start tasks of " + name, Kind: sluice.Conflict, Err: errors.New("the revision was deregistered")}
 }
 
 func newRevision(td *ecstypes.TaskDefinition) Revision {

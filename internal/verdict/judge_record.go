@@ -43,7 +43,7 @@ func (r *ServiceFollower) judgeNotCreated(o Observation) (end *conclusion, sure 
 			" of this service", next: "list those of the last 90 days: aws ecs list-service-deployments"}, true
 	case r.want.Inactive && d >= maxReadLag:
 		return &conclusion{outcome: sluice.Gone, why: "task definition " + r.want.Revision +
-			" is INACTIVE: it can no longer be deployed", next: "register the task definition again"}, true
+			" was deregistered: it can no longer be deployed", next: "register the task definition again"}, true
 	case r.followed.bound:
 		return nil, true
 	}

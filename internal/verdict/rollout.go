@@ -16,7 +16,7 @@ type Wanted struct {
 	// ARN or id of a service deployment, "ecs-svc/<digits>", a task set's ARN, or "d-XXXXXXXXX" of CodeDeploy
 	Deployment string
 
-	Inactive bool // the task definition of Revision is INACTIVE: no new deployment can use it
+	Inactive bool // the task definition of Revision was deregistered: no new deployment can use it
 
 	AfterWrite Written // observations older than this write are skipped
 

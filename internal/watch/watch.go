@@ -255,7 +255,7 @@ func (f *waiter) resolveRevision(ctx context.Context) error {
 	switch {
 	case err == nil:
 		f.target.Revision = fmt.Sprintf("%s:%d", *td.Family, td.Revision)
-		f.target.Inactive = td.Status == "INACTIVE"
+		f.target.Inactive = definition.IsDeregistered(td)
 		return nil
 	case account.Unsent(err):
 		return err

@@ -243,13 +243,13 @@ func errNoFormer(cluster, service, current, why string, isFirst bool) error {
 // returnDeadline is the progress deadline of a rollback without an application file.
 const returnDeadline = 10 * time.Minute
 
-// MakeReturn plans a rollback as a deployment of the registered task definition, or of a copy if it is
-// INACTIVE, with the attributes of its service revision. It does not change the desired count. sluice
+// MakeReturn plans a rollback as a deployment of the registered task definition, or of a copy if it was
+// deregistered, with the attributes of its service revision. It does not change the desired count. sluice
 // does not roll back a failed return.
 func MakeReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
 	name, task := aws.ToString(live.Service.ServiceName), back.Definition
 	var notes []string
-	if live.Identical = back.To; task.Status == ecstypes.TaskDefinitionStatusInactive {
+	if live.Identical = back.To; definition.IsDeregistered(task) {
 		live.Identical = ""
 		notes = append(notes, back.To+" was deregistered, and AWS deploys no such revision: sluice registers a copy of it")
 	}

@@ -150,7 +150,7 @@ func TestBack(t *testing.T) {
 // AWS deploys no revision that was deregistered: the plan registers a copy of it.
 func TestReturnToADeregisteredRevisionRegistersACopy(t *testing.T) {
 	for status, want := range map[ecstypes.TaskDefinitionStatus]bool{ecstypes.TaskDefinitionStatusActive: false,
-		ecstypes.TaskDefinitionStatusInactive: true} {
+		ecstypes.TaskDefinitionStatusInactive: true, ecstypes.TaskDefinitionStatusDeleteInProgress: true} {
 		live := plan.AWSState{Service: serving("web:2"), Account: "123456789012", Region: "us-east-1"}
 		p, err := MakeReturn("prod", live, Return{To: "web:1",
 			Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1, Status: status}})
