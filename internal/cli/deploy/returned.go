@@ -22,6 +22,8 @@ func (r *rollbackRun) findNothing(ctx context.Context, t *session.Opened) (strin
 		return "deployment " + d.ID + " rolled " + service + " back", nil
 	case isUndone(d, t.Plan):
 		return "deployment " + d.ID + " of " + service + " was rolled back", nil
+	case d.State == journal.Ended && t.Plan.OnlyAdopts():
+		return "deployment " + d.ID + " removed leftovers, and changed no version of " + service, nil
 	case d.State != journal.Ended || d.Outcome != sluice.Succeeded || r.options.operation:
 		return "", nil
 	}

@@ -367,7 +367,7 @@ func onlyAdopted(t *session.Opened) bool {
 	if t.Plan.Mode().HasVariants() {
 		return false
 	}
-	return t.Deployment.State == journal.Ended && len(t.Plan.Stages) == 1 && t.Plan.Adopts()
+	return t.Deployment.State == journal.Ended && t.Plan.OnlyAdopts()
 }
 
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no

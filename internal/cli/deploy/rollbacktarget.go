@@ -39,7 +39,8 @@ func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rol
 	named, past := session.IsDeploymentID(r.path), recordedPast{t.Journal, all}
 	for _, newer := range all {
 		pl, planErr := session.ReadPlan(newer)
-		isOperation := planErr == nil && (pl.KeepsVersion() || !named && !r.options.operation && hasFailedReturn(newer, pl))
+		isOperation := planErr == nil && (pl.KeepsVersion() || pl.OnlyAdopts() ||
+			!named && !r.options.operation && hasFailedReturn(newer, pl))
 		switch {
 		case !named && isOpenReturn(newer):
 			return rollbackTarget{deployment: newer, continues: true}, true, nil
@@ -98,6 +99,14 @@ func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, op
 	case overtaken:
 		return r.rollBackByHistory(ctx, t.Journal, of, of.Region, "")
 	}
+	switch other, err := hasAdoptedOther(ctx, t, operations); {
+	case err != nil:
+		return err
+	case other:
+		r.program.PrintResult("nothing to roll back: an adoption left another version than deployment " + t.Deployment.ID +
+			" of " + of.Cluster + "/" + of.Service + " had deployed, and the journal has none before it")
+		return nil
+	}
 	switch nothing, err := r.findNothing(ctx, t); {
 	case err != nil:
 		return err
@@ -114,6 +123,16 @@ func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, op
 	return r.rollBackTarget(ctx, t)
 }
 
+// hasAdoptedOther reports whether an adoption found another version than a deployment of the journal had deployed before.
+// The deployment in between is in another journal.
+func hasAdoptedOther(ctx context.Context, t *session.Opened, operations []journal.Deployment) (bool, error) {
+	to, err := deployedRevision(ctx, t.Journal, t.Deployment, t.Plan)
+	return t.Deployment.Outcome == sluice.Succeeded && slices.ContainsFunc(operations, func(d journal.Deployment) bool {
+		pl, err := session.ReadPlan(d)
+		return err == nil && pl.OnlyAdopts() && pl.From != to
+	}), err
+}
+
 // hasFormerFailed reports whether a deployment of the journal replaced a version whose own deployment failed.
 func (r *rollbackRun) hasFormerFailed(ctx context.Context, t *session.Opened) (bool, error) {
 	if t.Deployment.State != journal.Ended || !t.Plan.Mode().HasService() || t.Plan.From == t.Plan.To {
@@ -126,7 +145,7 @@ func (r *rollbackRun) hasFormerFailed(ctx context.Context, t *session.Opened) (b
 	i := slices.IndexFunc(all, func(d journal.Deployment) bool { return d.ID == t.Deployment.ID })
 	for _, d := range all[i+1:] {
 		pl, err := session.ReadPlan(d)
-		if err != nil || pl.KeepsVersion() || !pl.Mode().HasService() {
+		if err != nil || pl.KeepsVersion() || pl.OnlyAdopts() || !pl.Mode().HasService() {
 			continue
 		}
 		if to, err := deployedRevision(ctx, t.Journal, d, pl); err != nil || to == t.Plan.From {
