@@ -167,7 +167,9 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		next = approved + "sluice rollback " + d.ID
 	case isAtHook(ctx, c.pre.account, d):
 		why = " for " + atHook
-		next = "run sluice continue to answer the hook, then sluice resume " + d.ID + "; or end it: " + endCommands(d, true)
+		if next = "run sluice continue to answer the hook, then sluice resume " + d.ID; !isOpenReturn(d) {
+			next = "run sluice continue to answer the hook, then sluice resume " + d.ID + "; or end it: sluice rollback " + d.ID
+		}
 	}
 	if c.flags.hasTakeOver && !isOpenReturn(d) {
 		next += "; or give this command --take-over, which rolls it back first"
