@@ -56,16 +56,30 @@ func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) err
 		r.program.PrintResult("process " + runs + " rolls the service back, deployment " + d.ID)
 		return nil
 	}
+	switch to, err := deployedRevision(ctx, t.Journal, d, t.Plan); {
+	case err != nil:
+		return err
+	case t.Plan.Redacted && !isRevision(to) && runs == "":
+		return r.beginAgain(ctx, t)
+	}
 	r.replaced = replacedRevision{account: t.Account, name: t.Plan.From}
 	fmt.Fprintf(r.program.Env.Err, "deployment %s is a rollback that has not ended: it continues\n", d.ID)
 	e := r.program.NewEngine(t.Account, t.Clock, t.Journal)
 	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, r.program.ActorName("")); err != nil {
 		return err
 	}
-	if !r.hasNoFiles() {
-		if err := r.program.restoreSecrets(ctx, e, t, r.path); err != nil {
-			return err
-		}
-	}
 	return r.program.runOrFollow(ctx, e, t, engine.Options{NoWait: r.options.noWait}, sluice.Succeeded)
+}
+
+// beginAgain ends a rollback that cannot go on, and begins another one: it was to register a copy of a revision, and the
+// journal does not keep the values of its environments.
+func (r *rollbackRun) beginAgain(ctx context.Context, t *session.Opened) error {
+	e := r.program.NewEngine(t.Account, t.Clock, t.Journal)
+	if err := e.SendCommand(ctx, t.Deployment.ID, journal.Abort, 0, r.program.ActorName("")); err != nil {
+		return err
+	}
+	if err := r.program.runOrFollow(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {
+		return err
+	}
+	return r.rollBack(ctx, t.Journal)
 }
