@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -8,6 +9,8 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
@@ -50,5 +53,56 @@ func TestRuleThatECSDoesNotWrite(t *testing.T) {
 		if got := b.CallersGet(); got != "503" {
 			b.Errorf("callers get %q, want 503", got)
 		}
+	})
+}
+
+// A listener that a person adds during a deployment or a rollback, and whose group loses its tasks by it: no outcome says
+// that callers get a version. The next plan warns, and a deployment that leaves the rule as it was tells of it.
+func TestListenerThatIsAddedAfterThePlan(t *testing.T) {
+	configuration := stagetest.Strategies["BLUE_GREEN"]
+	const lost = "default rule of port 443 sends 100 % of the requests to "
+	expect := func(b *stagetest.Bench, end engine.RunResult) {
+		b.Helper()
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "callers do not get it: "+lost) {
+			b.Errorf("%s: %q, want failed: port 443\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		if got := b.CallersOfPort(443); got != "503" {
+			b.Errorf("callers of port 443 get %q, want 503", got)
+		}
+	}
+	addsAt := func(b *stagetest.Bench, stage string) {
+		b.Clock.Go(func() {
+			b.UntilStage(stage)
+			serving := b.Primary
+			if b.Healthy(serving) == 0 {
+				serving = b.Canary
+			}
+			b.AddListener(443, stagetest.ForwardTo(serving))
+		})
+	}
+	t.Run("deployment", func(t *testing.T) {
+		stagetest.RunNative(t, configuration, func(b *stagetest.Bench) {
+			id := b.Start(b.NativeFiles("sim/web:v2", configuration))
+			addsAt(b, "SCALE_UP")
+			expect(b, stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b))
+			p := stagetest.Got(b.Plan(b.NativeFiles("sim/web:v2", configuration), mode.Options{}))(b)
+			if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, lost) {
+				b.Errorf("warnings: %s", all)
+			}
+			end := b.Deploy(b.NativeFiles("sim/web:v3", configuration))
+			if got := b.CallersOfPort(443); end.Outcome != sluice.Succeeded || end.Cause != "" || got != "v3 200" {
+				b.Errorf("%s: %s; callers of port 443 get %q", end.Outcome, end.Cause, got)
+			}
+		})
+	})
+	t.Run("rollback", func(t *testing.T) {
+		stagetest.RunNative(t, configuration, func(b *stagetest.Bench) {
+			ctx := context.Background()
+			end := b.Deploy(b.NativeFiles("sim/web:v2", configuration))
+			stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+			addsAt(b, "SCALE_UP")
+			expect(b, stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b))
+		})
 	})
 }

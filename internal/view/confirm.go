@@ -14,6 +14,9 @@ type Confirmation struct {
 	Before Traffic // where callers were sent before the deployment
 	// AllowsBefore forgives rules by which callers did not reach the service before either.
 	AllowsBefore bool
+	// KeepsBeside forgives rules that deployments do not write, by which callers did not reach the service before either:
+	// Before is of the time before the deployment.
+	KeepsBeside bool
 	// IsRollback demands the targets of all tasks. Nobody watched the tasks of the restored version during the
 	// deployment, so some may just have ended: ECS replaces them, and until then their targets get requests.
 	IsRollback bool
@@ -42,6 +45,7 @@ type Tasks struct{ Running, Desired int }
 // [NoMoreWaits] waits for nothing.
 func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited time.Duration) Decision {
 	late := waited >= ConfirmGrace
+	problems, kept := c.withoutKept(problems)
 	if c.broken && len(problems) == 0 && waited < NoMoreWaits {
 		c.follows = waited + RulePropagation
 	}
@@ -62,7 +66,8 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " +
 			t.Name.FullName + " reach it", Note: note, Next: next}
 	case wrong == "" && (lacks == "" || late):
-		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before))), Note: note, Next: next}
+		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before), kept)),
+			Note: note, Next: next}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
 		return Decision{Cause: Describe("callers did not reach the service before, and do not now", problems)}
 	case !late:
@@ -72,6 +77,22 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	}
 	return Decision{Failed: true, Cause: c.Says + ", but " + Describe("callers do not get it", problems),
 		Next: problems[0].Next()}
+}
+
+// withoutKept returns the problems without those that KeepsBeside forgives, and a text of these; empty: there is none.
+func (c *Confirmation) withoutKept(problems []Problem) (counted []Problem, text string) {
+	var kept []Problem
+	for _, p := range problems {
+		if c.KeepsBeside && p.isBeside() && c.Before.Had([]Problem{p}) {
+			kept = append(kept, p)
+		} else {
+			counted = append(counted, p)
+		}
+	}
+	if len(kept) == 0 {
+		return counted, ""
+	}
+	return counted, Describe("callers of a rule did not reach the service before, and do not now", kept)
 }
 
 // joinTexts joins texts that may be empty.

@@ -15,6 +15,10 @@ func TestDecide(t *testing.T) {
 	unused := traffic(4, 0, Scope{}, rule("1", to(others, 100)))
 	ill := traffic(1, 0, Scope{}, good)
 	ill.Groups[0].Targets, ill.Groups[0].Unhealthy = 4, 3
+	named := Scope{Rules: []string{"1"}}
+	beside := rule("0", to(green, 1))
+	beside.Conditions = []Condition{{Field: "path-pattern", Values: []string{"/a"}}}
+	stale, fresh := traffic(4, 0, named, good, beside), traffic(4, 0, named, good)
 	const minute = ConfirmGrace
 	all := Tasks{Running: 4, Desired: 4}
 	const wait, failed, says = "wait", "failed", ""
@@ -26,14 +30,17 @@ func TestDecide(t *testing.T) {
 		late    string // and after it
 		text    string // of both
 	}{
-		"served":              {now: serves, tasks: all},
-		"nobody sends":        {now: unused, tasks: all, text: NoRequests},
-		"no weight":           {now: breaks, tasks: all, early: wait, late: failed, text: "callers get 503"},
-		"no weight before":    {now: breaks, tasks: all, confirm: Confirmation{Before: breaks}, early: wait, late: failed, text: "callers get 503"},
-		"allowed":             {now: breaks, tasks: all, confirm: Confirmation{Before: breaks, AllowsBefore: true}, text: "did not reach the service before"},
-		"allowed, but is new": {now: breaks, tasks: all, confirm: Confirmation{Before: serves, AllowsBefore: true}, early: wait, late: failed, text: "callers get 503"},
-		"most are unhealthy":  {now: ill, tasks: all, early: wait, late: failed, text: "3 of 4 targets of blue are unhealthy"},
-		"a task is missing":   {now: serves, tasks: Tasks{3, 4}},
+		"served":                   {now: serves, tasks: all},
+		"nobody sends":             {now: unused, tasks: all, text: NoRequests},
+		"no weight":                {now: breaks, tasks: all, early: wait, late: failed, text: "callers get 503"},
+		"no weight before":         {now: breaks, tasks: all, confirm: Confirmation{Before: breaks}, early: wait, late: failed, text: "callers get 503"},
+		"allowed":                  {now: breaks, tasks: all, confirm: Confirmation{Before: breaks, AllowsBefore: true}, text: "did not reach the service before"},
+		"allowed, but is new":      {now: breaks, tasks: all, confirm: Confirmation{Before: serves, AllowsBefore: true}, early: wait, late: failed, text: "callers get 503"},
+		"a rule beside":            {now: stale, tasks: all, confirm: Confirmation{Before: fresh, KeepsBeside: true}, early: wait, late: failed, text: "rule 0 of port 80"},
+		"a rule beside, as before": {now: stale, tasks: all, confirm: Confirmation{Before: stale, KeepsBeside: true}, text: "callers of a rule did not reach the service before, and do not now: rule 0"},
+		"a rule beside in a wait":  {now: stale, tasks: all, confirm: Confirmation{Before: stale}, early: wait, late: failed, text: "rule 0 of port 80"},
+		"most are unhealthy":       {now: ill, tasks: all, early: wait, late: failed, text: "3 of 4 targets of blue are unhealthy"},
+		"a task is missing":        {now: serves, tasks: Tasks{3, 4}},
 		"a restored task is missing": {now: serves, tasks: Tasks{3, 4}, confirm: Confirmation{IsRollback: true},
 			early: wait, text: "3 of 4 tasks run"},
 		"a restored task has ended": {now: serves, tasks: Tasks{3, 3}, confirm: Confirmation{IsRollback: true},

@@ -252,14 +252,15 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) (why strin
 }
 
 // isForOthers reports whether callers of the service do not need a rule. A rule that names the service without weight, and
-// sends the requests to groups without targets, is for them: callers get 503.
+// sends the requests to groups without targets, is for them: callers get 503. So is a rule that deployments do not write
+// and that sends requests to the service, whenever it was made.
 func (t Traffic) isForOthers(r Route, before Traffic) bool {
 	own, all := t.weight(r)
 	switch {
 	case r.Gone != "" && t.isReplaced(r, before):
 		return true
 	case r.Beside:
-		return !before.reached(r.ARN) || t.isCovered(r)
+		return !before.reached(r.ARN) && !t.leads(r) || t.isCovered(r)
 	case before.reached(r.ARN):
 		return false
 	case own == 0 && (!r.Named && (r.Gone != "" || !t.namesOwn(r)) || r.Gone == "" && t.otherServes(r)):
@@ -412,13 +413,17 @@ func (t Traffic) namesOwn(r Route) bool {
 	return slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { _, ok := t.group(s.Group); return ok })
 }
 
-// Repairable returns the problems that a change of the rule mends: another group of the service can serve.
+// Repairable returns the problems that a change of the rule mends: another group of the service can serve. Those of rules
+// that deployments do not write are left out: a deployment may move the tasks to their group.
 func (t Traffic) Repairable() []Problem {
 	if !slices.ContainsFunc(t.Groups, t.mayServe) {
 		return nil
 	}
-	return t.Problems(Traffic{})
+	return slices.DeleteFunc(t.Problems(Traffic{}), Problem.isBeside)
 }
+
+// isBeside reports whether deployments do not write the rule of the problem.
+func (p Problem) isBeside() bool { return p.Route.Beside }
 
 // Describe returns what callers get, as one text: the problems after a lead, such as "callers do not reach the service".
 // The lead is left out if callers reach targets that fail their health checks.

@@ -181,6 +181,34 @@ func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
 	}
 }
 
+// A listener that a person adds after the plan forwards to the group that CodeDeploy empties: neither the deployment nor
+// its rollback ends as if callers got a version.
+func TestListenerThatCodeDeployDoesNotWrite(t *testing.T) {
+	for _, rollsBack := range []bool{false, true} {
+		shifts(t, shop{}, func(b *stagetest.Bench) {
+			ctx := context.Background()
+			do := func() { b.AddListener(443, stagetest.ForwardTo(b.Primary)) }
+			if !rollsBack {
+				b.AfterWrite("codedeploy:CreateDeployment", time.Second, do)
+			}
+			end := b.Deploy(shiftFiles(b, "sim/web:v2", ""))
+			if rollsBack {
+				b.AddListener(443, stagetest.ForwardTo(b.Canary))
+				stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+				stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+				end = stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b)
+			}
+			if end.Outcome != sluice.Failed ||
+				!strings.Contains(end.Cause, "callers do not get it: default rule of port 443 sends 100 % of the requests to ") {
+				b.Errorf("%s: %q\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+			if got := b.CallersOfPort(443); got != "503" {
+				b.Errorf("callers of port 443 get %q, want 503", got)
+			}
+		})
+	}
+}
+
 // rollBackAt runs the deployment until an event, then asks for its rollback.
 func rollBackAt(b *stagetest.Bench, files fstest.MapFS, name, status string) engine.RunResult {
 	b.Helper()

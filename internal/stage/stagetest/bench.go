@@ -164,10 +164,10 @@ func (b *Bench) Build(o Options) {
 }
 
 // AttachCallers starts the callers' requests.
-func (b *Bench) AttachCallers() { b.attachCallers("/") }
+func (b *Bench) AttachCallers() { b.attachCallers(80, "/") }
 
-func (b *Bench) attachCallers(path string) {
-	b.Tally = loadgen.Attach(b.Sim.World(), b.Sim.Balancer(), loadgen.Caller{Key: Key, Balancer: b.Balancer, Port: 80,
+func (b *Bench) attachCallers(port int32, path string) {
+	b.Tally = loadgen.Attach(b.Sim.World(), b.Sim.Balancer(), loadgen.Caller{Key: Key, Balancer: b.Balancer, Port: port,
 		Request: loadbalancer.Request{Path: path}, Rate: 200})
 }
 

@@ -20,7 +20,18 @@ func (b *Bench) CallersGet() string {
 // CallersOf is CallersGet for callers of a path.
 func (b *Bench) CallersOf(path string) string {
 	b.Helper()
-	b.attachCallers(path)
+	return b.callersAt(80, path)
+}
+
+// CallersOfPort is CallersGet for callers of another listener.
+func (b *Bench) CallersOfPort(port int32) string {
+	b.Helper()
+	return b.callersAt(port, "/")
+}
+
+func (b *Bench) callersAt(port int32, path string) string {
+	b.Helper()
+	b.attachCallers(port, path)
 	Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 	var parts []string
 	for _, l := range b.Tally.Report().Lines {
@@ -34,6 +45,18 @@ func (b *Bench) Respond() {
 	b.Helper()
 	Got(b.ELB.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.Listener),
 		DefaultActions: []elbtypes.Action{Fixed("503")}}))(b)
+}
+
+// AddListener adds a listener with a default action to the load balancer.
+func (b *Bench) AddListener(port int32, action elbtypes.Action) {
+	b.Helper()
+	Got(b.ELB.CreateListener(context.Background(), &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.Balancer),
+		Port: aws.Int32(port), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: []elbtypes.Action{action}}))(b)
+}
+
+// ForwardTo is an action that forwards to one group.
+func ForwardTo(group string) elbtypes.Action {
+	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: aws.String(group)}
 }
 
 // DeleteListener deletes the listener.
