@@ -118,7 +118,7 @@ func confirmation(ctx context.Context, s *step.Step, o sluice.Outcome, live *ecs
 	view.Confirmation, error) {
 	former, _, err := s.Memory.Snapshot.Find(ctx)
 	return view.Confirmation{Before: s.Plan.Callers, AllowsBefore: s.Plan.OnUnhealthyRoute == sluice.AllowRoute,
-		KeepsBeside: true, IsRollback: o == sluice.RolledBack, Others: max(s.Plan.Callers.MostTargets()-former.Desired, 0)}, err
+		IsBegun: true, IsRollback: o == sluice.RolledBack, Others: max(s.Plan.Callers.MostTargets()-former.Desired, 0)}, err
 }
 
 // endWithoutTasks returns the end of a deployment of a service without tasks. If it had tasks before, and the files do

@@ -14,9 +14,9 @@ type Confirmation struct {
 	Before Traffic // where callers were sent before the deployment
 	// AllowsBefore forgives rules by which callers did not reach the service before either.
 	AllowsBefore bool
-	// KeepsBeside forgives rules that deployments do not write, by which callers did not reach the service before either:
-	// Before is of the time before the deployment.
-	KeepsBeside bool
+	// IsBegun says that Before is of the time before the deployment. That forgives rules that deployments do not write, by
+	// which callers did not reach the service before either, and shares of other services that have not grown since.
+	IsBegun bool
 	// IsRollback demands the targets of all tasks. Nobody watched the tasks of the restored version during the
 	// deployment, so some may just have ended: ECS replaces them, and until then their targets get requests.
 	IsRollback bool
@@ -66,7 +66,7 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		return Decision{Cause: "no rule of the load balancer sends requests to the service: only callers of " +
 			t.Name.FullName + " reach it", Note: note, Next: next}
 	case wrong == "" && (lacks == "" || late):
-		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before), kept)),
+		return Decision{Cause: cmp.Or(lacks, joinTexts(strays(t, tasks), t.TakenSince(c.Before), kept, c.shared(t))),
 			Note: note, Next: next}
 	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
 		return Decision{Cause: Describe("callers did not reach the service before, and do not now", problems)}
@@ -79,11 +79,11 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		Next: problems[0].Next()}
 }
 
-// withoutKept returns the problems without those that KeepsBeside forgives, and a text of these; empty: there is none.
+// withoutKept returns the problems without those that the state before forgives, and a text of these; empty: there is none.
 func (c *Confirmation) withoutKept(problems []Problem) (counted []Problem, text string) {
 	var kept []Problem
 	for _, p := range problems {
-		if c.KeepsBeside && p.isBeside() && c.Before.Had([]Problem{p}) {
+		if c.IsBegun && p.isBeside() && c.Before.Had([]Problem{p}) {
 			kept = append(kept, p)
 		} else {
 			counted = append(counted, p)
@@ -93,6 +93,15 @@ func (c *Confirmation) withoutKept(problems []Problem) (counted []Problem, text 
 		return counted, ""
 	}
 	return counted, Describe("callers of a rule did not reach the service before, and do not now", kept)
+}
+
+// shared says which rules send a part of the service's requests to others, unless the state before tells whether they did
+// so then; empty: none does.
+func (c *Confirmation) shared(t Traffic) string {
+	if text := t.SharedText(); text != "" && !c.IsBegun {
+		return "another service gets requests too: " + text
+	}
+	return ""
 }
 
 // joinTexts joins texts that may be empty.

@@ -19,6 +19,7 @@ func TestDecide(t *testing.T) {
 	beside := rule("0", to(green, 1))
 	beside.Conditions = []Condition{{Field: "path-pattern", Values: []string{"/a"}}}
 	stale, fresh := traffic(4, 0, named, good, beside), traffic(4, 0, named, good)
+	shared := traffic(4, 0, Scope{}, rule("1", to(blue, 1), to(others, 9)))
 	const minute = ConfirmGrace
 	all := Tasks{Running: 4, Desired: 4}
 	const wait, failed, says = "wait", "failed", ""
@@ -36,9 +37,11 @@ func TestDecide(t *testing.T) {
 		"no weight before":         {now: breaks, tasks: all, confirm: Confirmation{Before: breaks}, early: wait, late: failed, text: "callers get 503"},
 		"allowed":                  {now: breaks, tasks: all, confirm: Confirmation{Before: breaks, AllowsBefore: true}, text: "did not reach the service before"},
 		"allowed, but is new":      {now: breaks, tasks: all, confirm: Confirmation{Before: serves, AllowsBefore: true}, early: wait, late: failed, text: "callers get 503"},
-		"a rule beside":            {now: stale, tasks: all, confirm: Confirmation{Before: fresh, KeepsBeside: true}, early: wait, late: failed, text: "rule 0 of port 80"},
-		"a rule beside, as before": {now: stale, tasks: all, confirm: Confirmation{Before: stale, KeepsBeside: true}, text: "callers of a rule did not reach the service before, and do not now: rule 0"},
+		"a rule beside":            {now: stale, tasks: all, confirm: Confirmation{Before: fresh, IsBegun: true}, early: wait, late: failed, text: "rule 0 of port 80"},
+		"a rule beside, as before": {now: stale, tasks: all, confirm: Confirmation{Before: stale, IsBegun: true}, text: "callers of a rule did not reach the service before, and do not now: rule 0"},
 		"a rule beside in a wait":  {now: stale, tasks: all, confirm: Confirmation{Before: stale}, early: wait, late: failed, text: "rule 0 of port 80"},
+		"shared, as before":        {now: shared, tasks: all, confirm: Confirmation{Before: shared, IsBegun: true}},
+		"shared in a wait":         {now: shared, tasks: all, text: "another service gets requests too: rule 1 of port 80 forwards to blue 1, others 9"},
 		"most are unhealthy":       {now: ill, tasks: all, early: wait, late: failed, text: "3 of 4 targets of blue are unhealthy"},
 		"a task is missing":        {now: serves, tasks: Tasks{3, 4}},
 		"a restored task is missing": {now: serves, tasks: Tasks{3, 4}, confirm: Confirmation{IsRollback: true},

@@ -109,6 +109,20 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 	}
 }
 
+// A wait that begins after a rule was shared does not know whether that was so before the deployment: its success says it.
+func TestSharedRuleIsTold(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.balance()
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+		b.forwardServed(10, 90)
+		v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+		const want = "another service gets requests too: default rule of port 80 forwards to web 10, other 90"
+		if v.Outcome != sluice.Succeeded || !strings.Contains(v.Detail, want) {
+			t.Errorf("%s: %s, want %s", v.Outcome, v.Detail, want)
+		}
+	})
+}
+
 // What targets show is told until they are read again or the service changes, also at polls that read none. Here the last
 // former task goes meanwhile.
 func TestUnusedGroupIsToldOn(t *testing.T) {
