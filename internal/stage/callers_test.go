@@ -86,6 +86,37 @@ func TestSuccessOfARollingUpdateIsAboutCallers(t *testing.T) {
 	}
 }
 
+// A person turns the redirect of HTTP to HTTPS on during a deployment: callers follow it to a listener that serves the
+// service. To another host, or to a port without a listener, they are lost.
+func TestRedirectOfCallers(t *testing.T) {
+	for name, c := range map[string]struct {
+		to      elbtypes.RedirectActionConfig
+		outcome sluice.Outcome
+	}{
+		"served":       {elbtypes.RedirectActionConfig{Port: aws.String("443")}, sluice.Succeeded},
+		"another host": {elbtypes.RedirectActionConfig{Port: aws.String("443"), Host: aws.String("example.com")}, sluice.Failed},
+		"no listener":  {elbtypes.RedirectActionConfig{Port: aws.String("444")}, sluice.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				b.AddListener(443, stagetest.ForwardTo(b.Primary))
+				end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {
+					c.to.Protocol, c.to.StatusCode = aws.String("HTTPS"), elbtypes.RedirectActionStatusCodeEnumHttp301
+					stagetest.Got(b.ELB.ModifyListener(context.Background(), &awselb.ModifyListenerInput{
+						ListenerArn: aws.String(b.Listener), DefaultActions: []elbtypes.Action{{
+							Type: elbtypes.ActionTypeEnumRedirect, RedirectConfig: &c.to}}}))(b)
+				})
+				if end.Outcome != c.outcome || (end.Cause == "") != (c.outcome == sluice.Succeeded) {
+					b.Errorf("%s: %q\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+				if got := b.CallersOfPort(443); got != "v2 200" {
+					b.Errorf("callers of port 443 get %q", got)
+				}
+			})
+		})
+	}
+}
+
 // A rule that another process adds during a deployment, and that gets a part of the requests first, is named in the
 // outcome.
 func TestNewRuleInFrontIsNamed(t *testing.T) {

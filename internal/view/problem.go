@@ -230,7 +230,7 @@ func (t Traffic) LostSince(before Traffic) (all []Problem) {
 // problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them. isOpen:
 // they get targets that fail their health checks.
 func (t Traffic) problemOf(r Route, before Traffic, serving []string) (why string, isOpen bool) {
-	if t.isForOthers(r, before) {
+	if t.isForOthers(r, before) || t.isFollowed(r, before) {
 		return "", false
 	}
 	if why = t.problemOfRule(r, before); why != "" {

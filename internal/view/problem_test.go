@@ -38,6 +38,18 @@ func TestProblems(t *testing.T) {
 	reached := traffic(2, 0, Scope{}, both(100, 0))
 	fixed := rule("1")
 	fixed.Action = "fixed-response"
+	redirect := rule("1")
+	redirect.Action, redirect.ToPort = "redirect", 443
+	at443 := func(group string, weight int) Route {
+		r := rule("default", to(group, weight))
+		r.ARN, r.Listener, r.Port = "secure", "listener 443", 443
+		return r
+	}
+	elsewhere, looped, shared443, lost443, narrow := redirect, redirect, at443(blue, 1), at443(blue, 1), redirect
+	elsewhere.ToPort, looped.ToPort = 0, 80
+	shared443.Forward = append(shared443.Forward, to(others, 9))
+	lost443.ARN, lost443.Priority, lost443.Forward, lost443.Action = "lost", "1", nil, "fixed-response"
+	narrow.ARN, narrow.Priority, narrow.Conditions = "5", "5", []Condition{{Field: "path-pattern", Values: []string{"/api/v1/*"}}}
 	when := func(r Route, values ...string) Route {
 		r.Conditions = []Condition{{Field: "path-pattern", Values: values}}
 		return r
@@ -80,6 +92,16 @@ func TestProblems(t *testing.T) {
 		"a hidden rule to no target":    {now: traffic(2, 0, Scope{Rules: []string{"1"}}, when(both(100, 0), "/*"), when(rule("2", to(green, 1)), "/a"))},
 		"a rule that is gone":           {now: gone(reached), before: reached, want: "no longer exists: the rule was deleted"},
 		"a rule that another replaces":  {now: gone(reached, rule("2", to(blue, 1))), before: reached},
+		"a redirect that is served":     {now: gone(reached, redirect, at443(blue, 1)), before: reached},
+		"a redirect to no target":       {now: traffic(2, 0, Scope{Rules: []string{"1"}}, redirect, at443(green, 1)), before: reached, want: "default rule of port 443 sends 100 % of the requests to green, which has no targets"},
+		"a redirect to others":          {now: gone(reached, redirect, at443(others, 1)), before: reached, want: "rule 1 of port 80 no longer forwards: its action is redirect"},
+		"a redirect to no listener":     {now: gone(reached, redirect), before: reached, want: "its action is redirect"},
+		"a redirect to another host":    {now: gone(reached, elsewhere, at443(blue, 1)), before: reached, want: "its action is redirect"},
+		"a redirect to a part":          {now: gone(reached, redirect, shared443), before: reached, want: "its action is redirect"},
+		"a redirect of fewer requests":  {now: gone(api, narrow, at443(blue, 1)), before: api, want: "were path /api/*"},
+		"a redirect to a lost path":     {now: gone(reached, redirect, at443(blue, 1), lost443), before: reached, want: "its action is redirect"},
+		"a redirect to itself":          {now: gone(reached, looped), before: reached, want: "its action is redirect"},
+		"a redirect in front":           {now: traffic(2, 0, Scope{}, when(redirect, "/*"), fifth("/api/*"), at443(blue, 1)), before: api},
 		"a fixed response":              {now: gone(reached, fixed), before: reached, want: "its action is fixed-response"},
 
 		"a rule in front": {now: traffic(2, 0, Scope{}, fifth("/api/*"), front),

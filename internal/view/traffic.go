@@ -135,6 +135,10 @@ type Route struct {
 	sluice.Rule
 	Gone   Gone   `json:"gone,omitempty"`   // why it does not exist any more
 	Action string `json:"action,omitempty"` // type of its action if it does not forward: fixed-response, redirect
+	// ToPort is the port of the load balancer to which the rule redirects its requests as they are; 0: it does not.
+	ToPort int `json:"toPort,omitempty"`
+	// FollowTo are the ARNs of the rules that get the requests which the rule redirects. None: not all get to one.
+	FollowTo []string `json:"followTo,omitempty"`
 	// Repair is the command that moves its weight to the group that can serve; empty: there is none, or no other group
 	// can serve.
 	Repair string `json:"repair,omitempty"`
@@ -268,7 +272,9 @@ func (t Traffic) weight(r Route) (own, all int) {
 
 // ReceivesRequests reports whether a rule that exists gives weight to a group of the service.
 func (t Traffic) ReceivesRequests() bool {
-	return slices.ContainsFunc(t.Routes, t.serves)
+	return slices.ContainsFunc(t.Routes, func(r Route) bool {
+		return t.serves(r) || !r.Beside && t.isFollowed(r, Traffic{})
+	})
 }
 
 // serves reports whether a rule that deployments write exists, gets requests, and gives weight to the service.
@@ -379,6 +385,7 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 		}
 		if wasProduction || !s.isTest(r.Rule) && (r.Named || t.namesOwn(r)) {
 			t.hide(&r, s, rules)
+			r.FollowTo = followTo(r, rules)
 			t.Routes = append(t.Routes, r)
 			t.addFront(r, rules)
 		}
@@ -403,7 +410,8 @@ func (t *Traffic) addFront(r Route, rules []Route) {
 	}
 	for _, f := range rules {
 		if own, _ := t.weight(f); own == 0 && f.isBefore(r) && overlap(r.Conditions, f.Conditions) &&
-			firstFor(f.Conditions, f, rules) == nil && !slices.Contains(t.Front, f.ARN) {
+			firstFor(f.Conditions, f, rules) == nil && !t.leadsHere(f, f.Conditions, rules) &&
+			!slices.Contains(t.Front, f.ARN) {
 			t.Front, t.front = append(t.Front, f.ARN), append(t.front, f)
 		}
 	}
@@ -429,7 +437,8 @@ func (t Traffic) hide(r *Route, s Scope, rules []Route) {
 		if first == nil {
 			return
 		}
-		if own, _ := t.weight(*first); own > 0 && s.isProduction(first.Rule) && !r.Beside {
+		if own, _ := t.weight(*first); own > 0 && s.isProduction(first.Rule) && !r.Beside ||
+			t.leadsHere(*first, alternative, rules) {
 			return
 		}
 		if !slices.ContainsFunc(hiding, func(h Route) bool { return h.ARN == first.ARN }) {

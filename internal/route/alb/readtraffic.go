@@ -1,10 +1,12 @@
 package alb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -287,14 +289,34 @@ func routesOf(rules []Rule) (all []view.Route) {
 		out := view.Route{Rule: r.Rule, Conditions: r.conditions, ListenerProtocol: r.protocol}
 		if n := len(r.Actions); len(r.Forward) == 0 && n > 0 {
 			out.Action = string(r.Actions[n-1].Type)
+			out.ToPort = portOf(r.Actions[n-1].RedirectConfig, r.Port)
 		}
 		all = append(all, out)
 	}
 	return all
 }
 
-// addRepairs adds the commands that move weight from groups that cannot serve, and those that lead a rule back that forwards
-// to other services only.
+// portOf returns the port of the load balancer to which a redirect of a listener leads callers with the same request; 0: it
+// leads them elsewhere.
+func portOf(c *elbtypes.RedirectActionConfig, own int) int {
+	const sameHost, samePath, samePort = "#{host}", "/#{path}", "#{port}"
+	if c == nil || cmp.Or(aws.ToString(c.Host), sameHost) != sameHost ||
+		cmp.Or(aws.ToString(c.Path), samePath) != samePath {
+		return 0
+	}
+	text := cmp.Or(aws.ToString(c.Port), samePort)
+	if text == samePort {
+		return own
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return port
+}
+
+// addRepairs adds the commands that move weight from groups that cannot serve, and those that lead a rule back that
+// forwards to other services only.
 func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	prefer := ""
 	if len(s.Groups) > 0 {
