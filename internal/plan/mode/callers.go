@@ -15,14 +15,23 @@ import (
 // although another group of the service can. Its first stage would give untested tasks all requests, and its rollback
 // would restore the outage. A deployment that first removes leftovers moves the weights itself.
 func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
-	if p.Stages[0].Name == appfile.StageAdopt {
+	removes := p.Stages[0].Name == appfile.StageAdopt
+	if !removes {
+		if err := refuseEmptyName(p, app, live); err != nil {
+			return err
+		}
+	}
+	if app.OnUnhealthyRoute == sluice.AllowRoute {
 		return nil
 	}
-	if err := refuseEmptyName(p, app, live); err != nil || app.OnUnhealthyRoute == sluice.AllowRoute {
-		return err
-	}
 	problems := live.Callers.Repairable()
-	if len(problems) == 0 {
+	if removes {
+		problems = slices.DeleteFunc(problems, func(r view.Problem) bool { return r.Route.Hidden == "" })
+	}
+	switch {
+	case len(problems) == 0 && removes:
+		return nil
+	case len(problems) == 0:
 		return refuseLeavingGroup(app, live)
 	}
 	return &sluice.Error{Op: "plan", Resource: problems[0].Route.ARN, Kind: sluice.Conflict,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -95,6 +96,25 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A person leads all callers to a canary that was left, with a rule in front of the one that deployments write: the next
+// deployment would remove what serves them, and is refused.
+func TestLeftoverCanaryThatServesAllStays(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		files := b.Files("sim/web:v3", stagetest.CanaryPipeline)
+		b.AbortAtApproval(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.Approval,
+			stagetest.PrimaryRollout, stagetest.CleanCanary)))
+		rule := b.AddRule(5, "/*", stagetest.ForwardTo(b.Canary))
+		b.Sleep(time.Minute)
+		_, err := b.Plan(files, mode.Options{})
+		if err == nil || !strings.Contains(err.Error(), "rule 5 of port 80, which forwards to web-canary") ||
+			!strings.Contains(sluice.NextStep(err), rule) {
+			b.Errorf("%v, want a refusal for rule 5", err)
+		}
+		stagetest.Got(b.ELB.DeleteRule(context.Background(), &awselb.DeleteRuleInput{RuleArn: &rule}))(b)
+		b.ExpectEnd(b.Deploy(files), sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+	})
 }
 
 // expectRemovalFirst checks that a plan begins by removing what was left, and says so.
