@@ -171,6 +171,77 @@ func TestCodeDeployListenerWithoutWeight(t *testing.T) {
 	})
 }
 
+// forwards sets the default action of the listener of a port, or adds the listener. Without a group it answers itself.
+func (b *caseBench) forwards(port int32, group string) {
+	b.t.Helper()
+	ctx, api := context.Background(), awselb.NewFromConfig(b.sim.Config())
+	balancers, err := api.DescribeLoadBalancers(ctx, nil)
+	fail(b.t, err)
+	action := elbtypes.Action{Type: elbtypes.ActionTypeEnumFixedResponse,
+		FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}
+	if group != "" {
+		groups, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{Names: []string{group}})
+		fail(b.t, err)
+		action = elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: groups.TargetGroups[0].TargetGroupArn}
+	}
+	balancer := balancers.LoadBalancers[0].LoadBalancerArn
+	listeners, err := api.DescribeListeners(ctx, &awselb.DescribeListenersInput{LoadBalancerArn: balancer})
+	fail(b.t, err)
+	for _, l := range listeners.Listeners {
+		if *l.Port == port {
+			_, err = api.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: l.ListenerArn,
+				DefaultActions: []elbtypes.Action{action}})
+			fail(b.t, err)
+			return
+		}
+	}
+	_, err = api.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: balancer, Port: aws.Int32(port),
+		Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: []elbtypes.Action{action}})
+	fail(b.t, err)
+}
+
+// A listener of another port, whose group CodeDeploy empties: after the deployment that the file allows and that failed,
+// each command says the same of it.
+func TestListenerBesideThatOfCodeDeploy(t *testing.T) {
+	allows := caseEdit{"sluice.yaml", "cluster: prod", "cluster: prod\nonUnhealthyRoute: allow"}
+	playCase(t, "../../../../examples/codedeploy", []caseEdit{allows}, func(b *caseBench) {
+		const why = "default rule of port 443 sends 100 % of the requests to web-blue, which has no targets"
+		b.forwards(443, "web-blue")
+		b.expect("deploy", 5, "callers do not get it: "+why)
+		b.expect("wait", 5, "callers do not get it: "+why)
+		b.expect("status", 0, why)
+		b.expect("plan", 0, why)
+		b.forwards(443, "web-green")
+		b.expect("wait", 0, "succeeded")
+	})
+}
+
+// A person changes the rule of callers during a deployment, which fails: the wait after it says so too, as long as the rule
+// is so, and no newer deployment has begun.
+func TestWaitAfterAFailedDeployment(t *testing.T) {
+	playCase(t, "../../../../examples/rolling", nil, func(b *caseBench) {
+		const why = "callers do not get it: default rule of port 80 no longer forwards: its action is fixed-response"
+		b.clock.Go(func() {
+			for s := b.describeWeb(); len(s.Deployments) > 1 || !strings.HasSuffix(*s.TaskDefinition, ":2"); s = b.describeWeb() {
+				fail(b.t, b.clock.Sleep(context.Background(), time.Second))
+			}
+			b.forwards(80, "")
+		})
+		b.expect("deploy", 5, why)
+		b.expect("wait", 5, why)
+		b.forwards(80, "web")
+		b.expect("wait", 0, "succeeded")
+		b.edit(caseEdit{"taskdef.yaml", "sim/web:v2", "sim/web:v3"})
+		b.expect("register", 0)
+		_, err := awsecs.NewFromConfig(b.sim.Config()).UpdateService(context.Background(), &awsecs.UpdateServiceInput{
+			Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String("web")})
+		fail(t, err)
+		b.expect("wait", 0, "succeeded")
+		b.forwards(80, "")
+		b.expect("wait", 0, "the service receives no requests")
+	})
+}
+
 // ECS's own strategy names the rule of callers. Once it is deleted, or answers itself, no deployment succeeds.
 func TestCaseRuleOfAStrategyIsGone(t *testing.T) {
 	const rule = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/0123456789abcdef/" +

@@ -32,6 +32,13 @@ type Service struct {
 	ClaimedUntil              time.Time
 }
 
+// HasBegunAfter reports whether a deployment or a task set of the service was created after a time. It is one of another
+// clock, so some seconds more or less do not count.
+func (s *Service) HasBegunAfter(t time.Time) bool {
+	return s != nil && (slices.ContainsFunc(s.Deployments, func(d Deployment) bool { return d.CreatedAt.After(t) }) ||
+		slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool { return ts.CreatedAt.After(t) }))
+}
+
 // isClaimed reports whether a deployment of sluice has the service: it has not ended, or its process died.
 func (s *Service) isClaimed(now time.Time) bool {
 	return s != nil && s.ClaimedBy != "" && now.Before(s.ClaimedUntil)

@@ -34,7 +34,7 @@ const (
 // read.
 func (f *waiter) readTrafficBefore(ctx context.Context, of listeners) {
 	scope := f.trafficScope(f.lastRead.State, of)
-	if f.before.isTried || f.target.SkipsTraffic || scope.IsEmpty() {
+	if f.before.isTried || f.target.SkipsTraffic || scope.IsEmpty() || f.isBegun() {
 		return
 	}
 	f.before.isTried = true
@@ -42,6 +42,16 @@ func (f *waiter) readTrafficBefore(ctx context.Context, of listeners) {
 	if err == nil {
 		f.before.traffic = t
 	}
+}
+
+// isBegun reports whether the caller of the wait gave the state before the deployment whose version serves. It drops one
+// that a newer deployment has made old.
+func (f *waiter) isBegun() bool {
+	until := f.target.BeforeUntil
+	if !until.IsZero() && f.lastService.HasBegunAfter(until) {
+		f.target.BeforeUntil, f.before.traffic = time.Time{}, view.Traffic{}
+	}
+	return !f.target.BeforeUntil.IsZero()
 }
 
 // readLostRules reads the rules again, and tells of those by which callers reached the service before the deployment and
@@ -103,7 +113,8 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, 
 	if of.production != "" { // the last read may be from before the shift
 		state = nil
 	}
-	c := view.Confirmation{Says: v.Detail, Before: f.before.traffic}
+	begun := f.isBegun()
+	c := view.Confirmation{Says: v.Detail, Before: f.before.traffic, IsBegun: begun}
 	for isFirst := true; ; isFirst = false {
 		if !isFirst || state == nil {
 			if _, err = f.readByName(ctx, f.target.Service, f.now()); err == nil {

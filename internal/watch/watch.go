@@ -58,6 +58,9 @@ type Target struct {
 	// Before is where callers were sent before the deployment, as the caller has read it. Updates tell which of its rules
 	// do not send them to the service any more.
 	Before view.Traffic
+	// BeforeUntil says that Before is of the time before a deployment that ended then, and holds until a newer one begins.
+	// The zero value: the wait reads the state before itself, if the deployment has not ended.
+	BeforeUntil time.Time
 	// Checks is an earlier read of the target groups, whose health checks are compared with those that targets fail. The
 	// zero value: Before, or the first read of the wait.
 	Checks view.Traffic

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/view"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -250,7 +251,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 		named[same] = true
 	}
 	v := newWaitView(p.Session, len(o.targets) > 1, c.Now())
-	results := waitForAll(ctx, accounts, c, o, v)
+	results := waitForAll(ctx, accounts, c, o, v, p.findFailed(ctx, o.targets))
 	for i := range results {
 		nameMissing(ctx, accounts[o.targets[i].waitAccount], &results[i])
 	}
@@ -284,9 +285,42 @@ type waitOutcome struct {
 	err     error
 }
 
-// waitForAll waits for the services concurrently, with shared reads of AWS. accounts are those of the targets.
+// failedDeployment is what the newest deployment of a service read before it began, and when it failed. The zero value: it
+// has not failed, or there is none.
+type failedDeployment struct {
+	before view.Traffic
+	ended  time.Time
+}
+
+// findFailed finds the newest deployments of the services in the journal, if they failed: a wait then says the same of the
+// rules as they did. What cannot be read is left out, because a wait needs no journal.
+func (p *program) findFailed(ctx context.Context, targets []waitTarget) []failedDeployment {
+	found := make([]failedDeployment, len(targets))
+	j, err := p.FindJournal()
+	if err != nil || j == nil {
+		return found
+	}
+	defer j.Close()
+	for i, t := range targets {
+		of := journal.Filter{Cluster: sluice.ARNName(t.cluster), Service: sluice.ARNName(t.service), Region: t.region}
+		if of.Cluster == "" || of.Service == "" {
+			continue
+		}
+		d, err := p.NewestOfService(ctx, j, "wait", of)
+		if err != nil || d.State != journal.Ended || d.Outcome != sluice.Failed {
+			continue
+		}
+		if pl, err := session.ReadPlan(d); err == nil && pl.Callers.IsRead() {
+			found[i] = failedDeployment{before: pl.Callers, ended: d.Ended}
+		}
+	}
+	return found
+}
+
+// waitForAll waits for the services concurrently, with shared reads of AWS. accounts are those of the targets, and failed
+// their newest deployments.
 func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, c clock.Clock, o waitOptions,
-	v *waitView) []waitOutcome {
+	v *waitView, failed []failedDeployment) []waitOutcome {
 	watches := map[waitAccount]*watch.Watch{}
 	for at, a := range accounts {
 		watches[at] = watch.New(a, c)
@@ -296,9 +330,10 @@ func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, 
 	for i, of := range o.targets {
 		w := watches[of.waitAccount]
 		waits[i] = func() {
-			t := watch.Target{Cluster: of.cluster, Service: of.service, Wanted: verdict.Wanted{
-				Revision: o.definition, Deployment: o.deployment, Timeout: of.timeout, DefaultTimeout: true, Bake: o.bake,
-				Deadline: o.deadline, FailAfter: o.failAfter, AwaitsRelease: o.definition == "" && o.deployment == ""}}
+			t := watch.Target{Cluster: of.cluster, Service: of.service, Before: failed[i].before,
+				BeforeUntil: failed[i].ended, Wanted: verdict.Wanted{
+					Revision: o.definition, Deployment: o.deployment, Timeout: of.timeout, DefaultTimeout: true, Bake: o.bake,
+					Deadline: o.deadline, FailAfter: o.failAfter, AwaitsRelease: o.definition == "" && o.deployment == ""}}
 			results[i] = waitForOne(ctx, w, t, o.until, v)
 			results[i].region = of.region
 		}
