@@ -287,6 +287,33 @@ func TestScalingResumedByOthersDuringAWait(t *testing.T) {
 	}
 }
 
+// A change of auto scaling that is kept does not begin the wait again at every check: a version that crashes again and
+// again is taken back as without the change.
+func TestKeptChangeOfScalingDoesNotHideACrashLoop(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		b.Scalable(2, 8, sluice.Suspension{Out: true})
+		began := b.Clock.Now()
+		ran := b.RunBeside(b.Engine, b.Start(stagetest.AddLines(
+			b.RollingFiles("sim/web:v2-crash-after-40s-exit-1", stagetest.Breaker), "sluice.yaml",
+			stagetest.SuspendsScaling+"onOutsideChange: adopt\n")))
+		b.Until("the update", func() bool { return strings.Contains(b.EventLog(), "ecs:UpdateService") })
+		b.Scalable(2, 8, sluice.Suspension{})
+		for !ran.Done && b.Clock.Now().Sub(began) < time.Hour {
+			stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second))
+		}
+		if took := b.Clock.Now().Sub(began); !ran.Done || took > 15*time.Minute {
+			b.Fatalf("done %t after %s, want at most 15 minutes\n%s", ran.Done, took, b.EventLog())
+		}
+		if ran.Outcome != sluice.RolledBack || !strings.HasSuffix(b.RollingState(), "PRIMARY sim/web:v1 COMPLETED 4 running") {
+			b.Errorf("outcome %s (%s), state %s; want rolled back to v1", ran.Outcome, ran.Cause, b.RollingState())
+		}
+		if n := strings.Count(b.EventLog(), `[1 ECS_SYNC] warned {"message":"external change of the auto scaling`); n != 1 {
+			b.Errorf("the stage tells the change %d times, want once\n%s", n, b.EventLog())
+		}
+	})
+}
+
 // A canary service that somebody deletes or empties while time passes.
 func TestCanaryServiceChangedByOthersDuringAWait(t *testing.T) {
 	name := aws.String("web-canary")

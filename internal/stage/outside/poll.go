@@ -43,7 +43,7 @@ func HasDrift(ctx context.Context, s *step.Step) (bool, error) {
 		return false, err
 	} else if ok {
 		live, err := scaling.NewClient(s).Observe(ctx)
-		if err != nil || scaling.HasDrift(h, live) {
+		if err != nil || scaling.HasDrift(s, h, live) {
 			return err == nil, err
 		}
 	}

@@ -196,7 +196,7 @@ func setScaling(ctx context.Context, s *step.Step, live *ecs.ServiceState, h mem
 // CheckOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
 // such a change, because it restores auto scaling in any case.
 func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []sluice.Scalable) error {
-	if !HasDrift(h, now) {
+	if !HasDrift(s, h, now) {
 		return nil
 	}
 	if err := s.PauseFor(ctx, step.ReadLag); err != nil { // the answer may be older than our write
@@ -208,11 +208,12 @@ func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []s
 	}
 	for i, ours := range h.Wanted {
 		t, ok := autoscaling.FindTarget(now, ours.Dimension)
+		what := externalChanges(t, ok, h.Base[i], ours)
 		if !ok {
-			warnScalingChanged(s, []string{ours.Dimension + " is no longer registered"})
+			warnScalingChanged(s, what)
 			continue
 		}
-		if what := autoscaling.ExternalChanges(t, h.Base[i], ours); len(what) > 0 {
+		if len(what) > 0 {
 			if err := applyScalingPolicy(ctx, s, t, ours, what); err != nil {
 				return err
 			}
@@ -221,19 +222,29 @@ func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []s
 	return nil
 }
 
-// HasDrift reports whether a read differs from what we set.
-func HasDrift(h memory.Override, now []sluice.Scalable) bool {
+// HasDrift reports whether a read differs from what we set, except by a change that is kept and was told.
+func HasDrift(s *step.Step, h memory.Override, now []sluice.Scalable) bool {
 	for i, ours := range h.Wanted {
-		if t, ok := autoscaling.FindTarget(now, ours.Dimension); !ok ||
-			len(autoscaling.ExternalChanges(t, h.Base[i], ours)) > 0 {
+		t, ok := autoscaling.FindTarget(now, ours.Dimension)
+		if what := externalChanges(t, ok, h.Base[i], ours); len(what) > 0 && !s.HasReported(changeKey(what)) {
 			return true
 		}
 	}
 	return false
 }
 
+// externalChanges describes what others changed of a target since we set it; ok is false if it is gone.
+func externalChanges(t sluice.Scalable, ok bool, base, ours sluice.Scalable) []string {
+	if !ok {
+		return []string{ours.Dimension + " is no longer registered"}
+	}
+	return autoscaling.ExternalChanges(t, base, ours)
+}
+
+func changeKey(what []string) string { return "auto scaling " + strings.Join(what, " ") }
+
 func warnScalingChanged(s *step.Step, what []string) {
-	if len(what) > 0 && s.IsFirstTime("auto scaling "+strings.Join(what, " ")) {
+	if len(what) > 0 && s.IsFirstTime(changeKey(what)) {
 		s.EmitWarning("external change of the auto scaling of %s during the deployment: %s. sluice keeps it",
 			s.Client.Resource(), strings.Join(what, ", "))
 	}

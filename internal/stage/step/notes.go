@@ -53,6 +53,13 @@ func (s *Step) IsFirstTime(what string) bool {
 	return true
 }
 
+// HasReported reports whether [Step.IsFirstTime] was called with this text.
+func (s *Step) HasReported(what string) bool {
+	s.Emitted.mu.Lock()
+	defer s.Emitted.mu.Unlock()
+	return s.Emitted.reported[what]
+}
+
 // emitted holds the values that were emitted last, so that an event is emitted only on a change.
 type emitted struct {
 	Capacity       sluice.CapacityChanged

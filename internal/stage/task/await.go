@@ -243,22 +243,11 @@ func (v *wait) stateCommand(id string) string {
 func (v *wait) judgeTasks() error {
 	var failed []string
 	next := ""
-	tasksOf := map[string][]string{} // by what ended them
 	for _, e := range v.progress.Ended {
 		if c, isFailed := diagnosis.ExplainRun(e, v.job.Watch, v.logs.last[e.Task]); isFailed {
-			if tasksOf[c.Text] == nil {
-				failed = append(failed, c.Text)
-			}
-			tasksOf[c.Text] = append(tasksOf[c.Text], e.Task)
+			failed = append(failed, "task "+e.Task+": "+c.Text)
 			next = cmp.Or(next, v.logs.adviceFor(e, c))
 		}
-	}
-	for i, text := range failed {
-		of := "task " + tasksOf[text][0]
-		if others := len(tasksOf[text]) - 1; others > 0 {
-			of += " and " + sluice.Plural(others, "other")
-		}
-		failed[i] = of + ": " + text
 	}
 	if v.progress.ShortReason != "" {
 		failed = append(failed, v.progress.ShortReason)
