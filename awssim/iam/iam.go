@@ -40,8 +40,8 @@ func (p Principal) IsRole() bool { return strings.Contains(p.ARN, ":role/") }
 // Service implements the API of IAM.
 type Service struct {
 	principals []Principal
-	// EveryRole means that every role exists, may do everything, and may be assumed by the services that use roles: that
-	// of a world whose file names none, not among its principals either. There ECS assumes every role too.
+	// EveryRole means that every role exists, may do everything, and may be assumed by the services that use roles:
+	// that of a world whose file names none, not among its principals either. There ECS assumes every role too.
 	EveryRole bool
 }
 

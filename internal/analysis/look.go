@@ -35,8 +35,8 @@ func (w Window) valid() Window {
 	return w
 }
 
-// SettleTime is how long after its end a minute counts as complete. The nodes of a load balancer report minutes late, and
-// CloudWatch, like other systems that collect metrics, adds to the number of a minute until then.
+// SettleTime is how long after its end a minute counts as complete. The nodes of a load balancer report minutes late,
+// and CloudWatch, like other systems that collect metrics, adds to the number of a minute until then.
 const SettleTime = 3 * time.Minute
 
 // Check is the result of a request, a command or an alarm.

@@ -103,8 +103,8 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 	})
 }
 
-// Each target of the group fails its health checks, so the load balancer sends requests to all of them: callers reach the
-// service, and no command says that they do not. It is no success.
+// Each target of the group fails its health checks, so the load balancer sends requests to all of them: callers reach
+// the service, and no command says that they do not. It is no success.
 func TestGroupWithoutHealthyTargetFailsOpen(t *testing.T) {
 	const why = "no target of web is healthy, so the load balancer sends requests to all 4 targets (default rule of port 80: " +
 		"100 % of the requests)"
@@ -131,8 +131,8 @@ func (b *caseBench) failChecks(group string) {
 	fail(b.t, b.clock.Sleep(ctx, 30*time.Second))
 }
 
-// The same rule of a service whose files name one target group only: the other one is no group of the service, and it is
-// empty. A rolling deployment does not move the weight.
+// The same rule of a service whose files name one target group only: the other one is no group of the service, and it
+// is empty. A rolling deployment does not move the weight.
 func TestCaseRuleOfAnEmptyGroupOfOthers(t *testing.T) {
 	playCase(t, "01-rollback-to-an-empty-group", nil, func(b *caseBench) {
 		rolling, err := os.ReadFile("testdata/cases/02-dies-after-it-was-healthy/sluice.yaml")
@@ -200,8 +200,8 @@ func (b *caseBench) forwards(port int32, group string) {
 	fail(b.t, err)
 }
 
-// A listener of another port, whose group CodeDeploy empties: after the deployment that the file allows and that failed,
-// each command says the same of it.
+// A listener of another port, whose group CodeDeploy empties: after the deployment that the file allows and that
+// failed, each command says the same of it.
 func TestListenerBesideThatOfCodeDeploy(t *testing.T) {
 	allows := caseEdit{"sluice.yaml", "cluster: prod", "cluster: prod\nonUnhealthyRoute: allow"}
 	playCase(t, "../../../../examples/codedeploy", []caseEdit{allows}, func(b *caseBench) {
@@ -216,8 +216,8 @@ func TestListenerBesideThatOfCodeDeploy(t *testing.T) {
 	})
 }
 
-// A person changes the rule of callers during a deployment, which fails: the wait after it says so too, as long as the rule
-// is so, and no newer deployment has begun.
+// A person changes the rule of callers during a deployment, which fails: the wait after it says so too, as long as the
+// rule is so, and no newer deployment has begun.
 func TestWaitAfterAFailedDeployment(t *testing.T) {
 	playCase(t, "../../../../examples/rolling", nil, func(b *caseBench) {
 		const why = "callers do not get it: default rule of port 80 no longer forwards: its action is fixed-response"
@@ -286,8 +286,8 @@ func TestCaseDiesAfterItWasHealthy(t *testing.T) {
 	})
 }
 
-// Files of ecspresso have no key for a bake time: the flag gives it, and overrides that of sluice.yaml. Tasks that die after
-// AWS's success are a failure then.
+// Files of ecspresso have no key for a bake time: the flag gives it, and overrides that of sluice.yaml. Tasks that die
+// after AWS's success are a failure then.
 func TestBakeOfTheCommandLine(t *testing.T) {
 	const name = "02-dies-after-it-was-healthy"
 	image := func(tag string) []caseEdit {

@@ -12,8 +12,8 @@ import (
 )
 
 // AdviseCreation adds the commands that create a deployment group again to the error of a call that CodeDeploy refused
-// because the group, or its application, was deleted. s are the settings that are known: no call returns those of a group
-// that was deleted. waits is true if the group waited for a user before the shift.
+// because the group, or its application, was deleted. s are the settings that are known: no call returns those of a
+// group that was deleted. waits is true if the group waited for a user before the shift.
 func AdviseCreation(err error, s GroupSettings, waits bool) error {
 	var application *cdtypes.ApplicationDoesNotExistException
 	var group *cdtypes.DeploymentGroupDoesNotExistException
@@ -30,8 +30,8 @@ func AdviseCreation(err error, s GroupSettings, waits bool) error {
 	return &sluice.Error{Kind: sluice.KindOf(err), Err: err, Next: next + command}
 }
 
-// createCommand returns the command that creates the group with the settings that are known, and the words in it that stand
-// for the others.
+// createCommand returns the command that creates the group with the settings that are known, and the words in it that
+// stand for the others.
 func (s GroupSettings) createCommand(waits bool) (command string, unknown []string) {
 	unknown = []string{"ROLE"}
 	after, ready := "action=ACTION", "actionOnTimeout=CONTINUE_DEPLOYMENT"

@@ -131,8 +131,8 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 	return &Tagged{out.TaskDefinition, out.Tags}, nil
 }
 
-// unregisteredError says which revisions a family has, in place of AWS's words: AWS says only that it is unable to describe
-// a task definition which it does not have.
+// unregisteredError says which revisions a family has, in place of AWS's words: AWS says only that it is unable to
+// describe a task definition which it does not have.
 type unregisteredError struct {
 	text  string
 	cause error

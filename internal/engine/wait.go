@@ -46,8 +46,8 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 	return true, "", r.checkOwner(ctx)
 }
 
-// approvalTimeoutError is the failure of a stage that was not approved within its timeout, or that of the deployment. of
-// is "stage" or "deployment".
+// approvalTimeoutError is the failure of a stage that was not approved within its timeout, or that of the deployment.
+// of is "stage" or "deployment".
 func approvalTimeoutError(p *plan.Plan, s plan.Stage, step plan.Step, of string, limit time.Duration) error {
 	next := "deploy again and approve in time, or raise the stage's timeout"
 	if of == "deployment" {
@@ -296,8 +296,8 @@ func (r *run) isBefore(index int) bool {
 		r.plan.Stages[index].Task.When == plan.StepBefore
 }
 
-// lastFailedStage returns the end of the last stage that failed with a next step and was not done later. Without one its
-// index is -1.
+// lastFailedStage returns the end of the last stage that failed with a next step and was not done later. Without one
+// its index is -1.
 func (r *run) lastFailedStage(ctx context.Context) sluice.StageEnded {
 	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
 	done := map[int]bool{}

@@ -74,7 +74,8 @@ func (p *Plan) Adopts() bool {
 	return len(p.Stages) > 0 && p.Stages[0].Adopts()
 }
 
-// OnlyAdopts reports whether the plan removes leftovers and does nothing else. It changes no version, whichever it finds.
+// OnlyAdopts reports whether the plan removes leftovers and does nothing else. It changes no version, whichever it
+// finds.
 func (p *Plan) OnlyAdopts() bool { return p.Adopts() && len(p.Stages) == 1 }
 
 // LeftoverKind is the Of field of a [Change] that an adoption makes.

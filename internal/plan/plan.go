@@ -97,8 +97,8 @@ type Plan struct {
 	CodeDeploy      *CodeDeploy `json:"codeDeploy,omitempty"`          // controller CODE_DEPLOY
 
 	Returns bool `json:"returns,omitempty"` // it deploys the version that served before, for a rollback
-	// AsksNoTasks: the files or the flags ask for a desired count of 0: that no task shows whether the revision works is
-	// then no failure.
+	// AsksNoTasks: the files or the flags ask for a desired count of 0: that no task shows whether the revision works
+	// is then no failure.
 	AsksNoTasks bool `json:"asksNoTasks,omitempty"`
 	// Failing is that of [AWSState].
 	Failing  string         `json:"failing,omitempty"`

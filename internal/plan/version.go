@@ -26,8 +26,8 @@ func (p *Plan) AltersAttributes() bool {
 	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of == "service" && c.altersVersion() })
 }
 
-// ReplacesTasks reports whether a deployment that keeps the version starts tasks in the place of others. One that changes
-// only the count does so if it creates a task set.
+// ReplacesTasks reports whether a deployment that keeps the version starts tasks in the place of others. One that
+// changes only the count does so if it creates a task set.
 func (p *Plan) ReplacesTasks() bool {
 	return len(p.Changes) == 0 || !slices.ContainsFunc(p.Changes, Change.isOfCount) ||
 		slices.ContainsFunc(p.Stages, Stage.createsTaskSet)

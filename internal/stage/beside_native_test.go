@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// ECS's own strategies write one rule. Callers of another one lose the service by the deployment: it is refused, and one
-// that the file allows fails.
+// ECS's own strategies write one rule. Callers of another one lose the service by the deployment: it is refused, and
+// one that the file allows fails.
 func TestRuleThatECSDoesNotWrite(t *testing.T) {
 	configuration := stagetest.Strategies["BLUE_GREEN"]
 	stagetest.RunNative(t, configuration, func(b *stagetest.Bench) {
@@ -56,8 +56,8 @@ func TestRuleThatECSDoesNotWrite(t *testing.T) {
 	})
 }
 
-// A listener that a person adds during a deployment or a rollback, and whose group loses its tasks by it: no outcome says
-// that callers get a version. The next plan warns, and a deployment that leaves the rule as it was tells of it.
+// A listener that a person adds during a deployment or a rollback, and whose group loses its tasks by it: no outcome
+// says that callers get a version. The next plan warns, and a deployment that leaves the rule as it was tells of it.
 func TestListenerThatIsAddedAfterThePlan(t *testing.T) {
 	configuration := stagetest.Strategies["BLUE_GREEN"]
 	const lost = "default rule of port 443 sends 100 % of the requests to "

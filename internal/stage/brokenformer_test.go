@@ -217,8 +217,8 @@ func TestRollbackToATaskSetWhoseTasksFailedBefore(t *testing.T) {
 	})
 }
 
-// The version before the former one worked, as the journal knows. The next step names it, if it is of the files' family,
-// and to deploy it works.
+// The version before the former one worked, as the journal knows. The next step names it, if it is of the files'
+// family, and to deploy it works.
 func TestRollbackToAVersionThatBrokeNamesOneThatWorked(t *testing.T) {
 	t.Parallel()
 	for family, want := range map[string]string{"web": "deploy a version that worked: sluice deploy --revision 1",

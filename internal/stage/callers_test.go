@@ -367,7 +367,8 @@ func TestScalingAloneSaysThatNoRuleReachesTheService(t *testing.T) {
 	})
 }
 
-// A rollback that has nothing to restore is about callers too: another actor may have changed their rule since the plan.
+// A rollback that has nothing to restore is about callers too: another actor may have changed their rule since the
+// plan.
 func TestRollbackOfNothingIsAboutCallers(t *testing.T) {
 	for edit, want := range map[string]sluice.Outcome{"": sluice.RolledBack, "callers get 503": sluice.Failed} {
 		stagetest.RunRolling(t, func(b *stagetest.Bench) {
@@ -423,10 +424,10 @@ func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
 // outcomeGets is what callers get in the minute after an outcome.
 var outcomeGets = map[sluice.Outcome]string{sluice.Succeeded: "v2 200", sluice.RolledBack: "v1 200"}
 
-// A version that dies again and again while the end of its deployment waits for callers is no success, and is rolled back
-// unless the files forbid it. A deployment that
-// another one replaces, or whose service is deleted, has not failed: a rollback would undo what others did. It does not
-// matter whether they act while callers are waited for, or after tasks have died.
+// A version that dies again and again while the end of its deployment waits for callers is no success, and is rolled
+// back unless the files forbid it. A deployment that another one replaces, or whose service is deleted, has not failed:
+// a rollback would undo what others did. It does not matter whether they act while callers are waited for, or after
+// tasks have died.
 func TestDeathsAtTheEnd(t *testing.T) {
 	ctx := context.Background()
 	nothing := func(*stagetest.Bench) {}
@@ -493,8 +494,8 @@ func TestDeathsAtTheEnd(t *testing.T) {
 	}
 }
 
-// The process that waits for callers at the end is killed, and the version dies before another one continues: it is judged
-// again.
+// The process that waits for callers at the end is killed, and the version dies before another one continues: it is
+// judged again.
 func TestDeathsBeforeTheEndIsContinued(t *testing.T) {
 	for image, want := range map[string]sluice.Outcome{"sim/web:v2": sluice.Succeeded,
 		"sim/web:v2?crash-after=70s&exit=1": sluice.RolledBack} {

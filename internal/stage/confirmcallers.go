@@ -89,8 +89,8 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	}
 }
 
-// confirmStable replaces an outcome that another actor ended while callers were waited for, and a success over tasks that
-// failed meanwhile, if they fail again. last is the last read.
+// confirmStable replaces an outcome that another actor ended while callers were waited for, and a success over tasks
+// that failed meanwhile, if they fail again. last is the last read.
 func confirmStable(ctx context.Context, s *step.Step, end Ending, revision string, last ecs.ServiceRead) (Ending,
 	error) {
 	if end.Outcome == sluice.RolledBack && last.State.Serving() == revision {
@@ -154,8 +154,8 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t v
 	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), unknown, nil
 }
 
-// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none. Plans for policies of earlier
-// versions do not need the reads: without the permission a note says that the name was not checked.
+// readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none. Plans for policies of
+// earlier versions do not need the reads: without the permission a note says that the name was not checked.
 func readNameOf(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*view.Name, []string, error) {
 	var arn string
 	if all := live.RegistryARNs(); len(all) > 0 {

@@ -25,8 +25,8 @@ type Ending struct {
 	Outcome sluice.Outcome
 	Cause   string // why Outcome is not the outcome of the stages, or what callers get besides; empty if it is
 	Next    string // what a person should do about Cause; empty: what follows from the stages
-	// NoFormer: a rollback ended, but restored no version that works: none served before the deployment, or the one that
-	// did does not work. So it failed.
+	// NoFormer: a rollback ended, but restored no version that works: none served before the deployment, or the one
+	// that did does not work. So it failed.
 	NoFormer bool
 	Created  bool   // with NoFormer: the deployment created the service, which exists
 	ClaimErr error  // why the claim on the service was not released; nil if it was, or if there is none

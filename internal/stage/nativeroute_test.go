@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// Another process takes the rule of callers away while ECS's own strategy bakes or removes the former tasks. No version gets
-// a request then: the deployment ends soon, names the rule and how to restore it, and tries no rollback.
+// Another process takes the rule of callers away while ECS's own strategy bakes or removes the former tasks. No version
+// gets a request then: the deployment ends soon, names the rule and how to restore it, and tries no rollback.
 func TestNativeRuleThatIsLostIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		act         func(b *stagetest.Bench)

@@ -71,8 +71,8 @@ func executeStage(ctx context.Context, s *step.Step) error {
 	return step.SaveStageDone(s.WithRetries(ctx), s)
 }
 
-// isLastOfVariants reports whether the stage is the last one that changes the tasks or the traffic of a new version that
-// sluice itself promotes. What ECS rolls and what CodeDeploy deploys is followed to its end anyway.
+// isLastOfVariants reports whether the stage is the last one that changes the tasks or the traffic of a new version
+// that sluice itself promotes. What ECS rolls and what CodeDeploy deploys is followed to its end anyway.
 func isLastOfVariants(s *step.Step) bool {
 	if s.IsRollback() || !s.Plan.Mode().HasVariants() || !s.Plan.FinalState().NewPrimary {
 		return false

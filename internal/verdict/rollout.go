@@ -36,14 +36,14 @@ type Wanted struct {
 	ReadOnce        bool   // single poll: read what would explain a failure immediately
 	Serving         bool   // judge the running version, not a change: every task must run, other task sets may exist
 
-	// Deaths are stopped tasks of the revision that another variant ran. They end no wait: a success waits until the tasks
-	// are stable.
+	// Deaths are stopped tasks of the revision that another variant ran. They end no wait: a success waits until the
+	// tasks are stable.
 	Deaths []diagnosis.Stopped
 
 	Bake    time.Duration // how long all tasks must have run, watched, before a success counts; 0: no time
 	Timeout time.Duration // hard limit, from the first poll; 0: none
-	// DefaultTimeout: without Timeout, the hard limit follows from the service, see [Pace]. It is at least LeastTimeout;
-	// 0: 10 minutes.
+	// DefaultTimeout: without Timeout, the hard limit follows from the service, see [Pace]. It is at least
+	// LeastTimeout; 0: 10 minutes.
 	DefaultTimeout bool
 	LeastTimeout   time.Duration
 	Deadline       time.Duration // without progress; 0: none
@@ -169,8 +169,8 @@ func (r ServiceFollower) See(o Observation) (ServiceFollower, Verdict) {
 	return r, v
 }
 
-// withLastTargets adds the targets that were read last to a poll that read none, so that what they show is told on while
-// the deployment goes on and nothing changes. They decide nothing.
+// withLastTargets adds the targets that were read last to a poll that read none, so that what they show is told on
+// while the deployment goes on and nothing changes. They decide nothing.
 func (r *ServiceFollower) withLastTargets(o Observation) Observation {
 	if o.Targets == nil && r.conclusion == nil && r.pace.fingerprint == r.reads.probedFingerprint &&
 		o.At.Sub(r.reads.groupReadAt) <= 2*unusedInterval {
@@ -287,8 +287,8 @@ func (b *binding) wantedTasks(s *Service) int {
 	return wanted
 }
 
-// servingNumbers returns the counts of the tasks that a success needs: those of the service, or of the PRIMARY task set at
-// its scale. A canary of the same revision may stay beside that one.
+// servingNumbers returns the counts of the tasks that a success needs: those of the service, or of the PRIMARY task set
+// at its scale. A canary of the same revision may stay beside that one.
 func (b *binding) servingNumbers(s *Service) (running, pending, wanted int) {
 	if p := s.primarySet(); b.external && p != nil && p.Revision == b.revision {
 		return p.Running, p.Pending, p.Desired

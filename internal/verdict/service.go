@@ -32,8 +32,8 @@ type Service struct {
 	ClaimedUntil              time.Time
 }
 
-// HasBegunAfter reports whether a deployment or a task set of the service was created after a time. It is one of another
-// clock, so some seconds more or less do not count.
+// HasBegunAfter reports whether a deployment or a task set of the service was created after a time. It is one of
+// another clock, so some seconds more or less do not count.
 func (s *Service) HasBegunAfter(t time.Time) bool {
 	return s != nil && (slices.ContainsFunc(s.Deployments, func(d Deployment) bool { return d.CreatedAt.After(t) }) ||
 		slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool { return ts.CreatedAt.After(t) }))
@@ -54,9 +54,9 @@ func (w Wanted) claimHold(s *Service, now time.Time) (h hold) {
 	return h
 }
 
-// LeftoverClaim returns why a wait for whatever deployment there is cannot end well, and what to do: what describes what is
-// left of a deployment of sluice whose claim has expired, so that no process goes on with it. It is empty without such a
-// claim.
+// LeftoverClaim returns why a wait for whatever deployment there is cannot end well, and what to do: what describes
+// what is left of a deployment of sluice whose claim has expired, so that no process goes on with it. It is empty
+// without such a claim.
 func (w Wanted) LeftoverClaim(s *Service, now time.Time, what string) (why, next string) {
 	if !w.AwaitsRelease || s == nil || s.ClaimedBy == "" || s.isClaimed(now) {
 		return "", ""

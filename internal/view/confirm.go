@@ -14,8 +14,8 @@ type Confirmation struct {
 	Before Traffic // where callers were sent before the deployment
 	// AllowsBefore forgives rules by which callers did not reach the service before either.
 	AllowsBefore bool
-	// IsBegun says that Before is of the time before the deployment. That forgives rules that deployments do not write, by
-	// which callers did not reach the service before either, and shares of other services that have not grown since.
+	// IsBegun says that Before is of the time before the deployment. That forgives rules that deployments do not write,
+	// by which callers did not reach the service before either, and shares of other services that have not grown since.
 	IsBegun bool
 	// IsRollback demands the targets of all tasks. Nobody watched the tasks of the restored version during the
 	// deployment, so some may just have ended: ECS replaces them, and until then their targets get requests.
@@ -79,7 +79,8 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 		Next: problems[0].Next()}
 }
 
-// withoutKept returns the problems without those that the state before forgives, and a text of these; empty: there is none.
+// withoutKept returns the problems without those that the state before forgives, and a text of these; empty: there is
+// none.
 func (c *Confirmation) withoutKept(problems []Problem) (counted []Problem, text string) {
 	var kept []Problem
 	for _, p := range problems {
@@ -95,8 +96,8 @@ func (c *Confirmation) withoutKept(problems []Problem) (counted []Problem, text 
 	return counted, Describe("callers of a rule did not reach the service before, and do not now", kept)
 }
 
-// shared says which rules send a part of the service's requests to others, unless the state before tells whether they did
-// so then; empty: none does.
+// shared says which rules send a part of the service's requests to others, unless the state before tells whether they
+// did so then; empty: none does.
 func (c *Confirmation) shared(t Traffic) string {
 	if text := t.SharedText(); text != "" && !c.IsBegun {
 		return "another service gets requests too: " + text

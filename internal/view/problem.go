@@ -14,11 +14,11 @@ import (
 const greatestWeight = 999
 
 const (
-	// ConfirmGrace is how long callers may not reach the version of an outcome before the outcome changes. AWS's answers
-	// lag behind writes, and other tools write rules one after the other.
+	// ConfirmGrace is how long callers may not reach the version of an outcome before the outcome changes. AWS's
+	// answers lag behind writes, and other tools write rules one after the other.
 	ConfirmGrace = time.Minute
-	// RulePropagation is how long nodes of an Application Load Balancer may still use a rule that was changed. AWS names no
-	// time; seconds are observed.
+	// RulePropagation is how long nodes of an Application Load Balancer may still use a rule that was changed. AWS
+	// names no time; seconds are observed.
 	RulePropagation = 10 * time.Second
 	// NoMoreWaits is a time after which [Confirmation.Decide] waits for nothing.
 	NoMoreWaits = 10 * ConfirmGrace
@@ -32,11 +32,11 @@ type Problem struct {
 	Why   string // "rule 10 of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
 	// CanServe are the names of the service's groups that can serve the version: where the rule should send requests.
 	CanServe []string
-	// Serves is the ARN of the only group of CanServe, or of several the one to which the rule sent all requests before;
-	// empty: that is not known.
+	// Serves is the ARN of the only group of CanServe, or of several the one to which the rule sent all requests
+	// before; empty: that is not known.
 	Serves string
-	// Beside are the shares of groups of others that the forward action had before, or has now: "other 20". Its restored
-	// form has them too. Empty: there are none.
+	// Beside are the shares of groups of others that the forward action had before, or has now: "other 20". Its
+	// restored form has them too. Empty: there are none.
 	Beside string
 	// Empty is the ARN of a group of the service that gets requests and cannot serve; empty: that is not the problem.
 	Empty string
@@ -132,8 +132,8 @@ func (t Traffic) canServe(serving []string) (arns []string) {
 	return arns
 }
 
-// leadTo returns the group that should get the requests of a rule: the only one that can serve, or of several the one that
-// got all of them in this earlier read; empty: it is not known.
+// leadTo returns the group that should get the requests of a rule: the only one that can serve, or of several the one
+// that got all of them in this earlier read; empty: it is not known.
 func (t Traffic) leadTo(r Route, able []string) string {
 	if len(able) == 1 {
 		return able[0]
@@ -227,8 +227,8 @@ func (t Traffic) LostSince(before Traffic) (all []Problem) {
 	return all
 }
 
-// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them. isOpen:
-// they get targets that fail their health checks.
+// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them.
+// isOpen: they get targets that fail their health checks.
 func (t Traffic) problemOf(r Route, before Traffic, serving []string) (why string, isOpen bool) {
 	if t.isForOthers(r, before) || t.isFollowed(r, before) {
 		return "", false
@@ -251,9 +251,9 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) (why strin
 	return why, isOpen
 }
 
-// isForOthers reports whether callers of the service do not need a rule. A rule that names the service without weight, and
-// sends the requests to groups without targets, is for them: callers get 503. So is a rule that deployments do not write
-// and that sends requests to the service, whenever it was made.
+// isForOthers reports whether callers of the service do not need a rule. A rule that names the service without weight,
+// and sends the requests to groups without targets, is for them: callers get 503. So is a rule that deployments do not
+// write and that sends requests to the service, whenever it was made.
 func (t Traffic) isForOthers(r Route, before Traffic) bool {
 	own, all := t.weight(r)
 	switch {
@@ -271,7 +271,8 @@ func (t Traffic) isForOthers(r Route, before Traffic) bool {
 	return r.Gone == "" && r.Hidden != "" && t.ReceivesRequests()
 }
 
-// problemOfRule returns why a rule sends callers to no group of the service, without the name of the rule; empty: it does.
+// problemOfRule returns why a rule sends callers to no group of the service, without the name of the rule; empty: it
+// does.
 func (t Traffic) problemOfRule(r Route, before Traffic) string {
 	own, all := t.weight(r)
 	switch {
@@ -301,8 +302,8 @@ func (t Traffic) sentMore(r Route, now Traffic) bool {
 	return t.reached(r.ARN) && own*allThen < ownThen*all
 }
 
-// changes describes how the requests that a rule gets differ from those that it got in this earlier read; empty: it gets
-// at least the same ones, or reached no group of the service then.
+// changes describes how the requests that a rule gets differ from those that it got in this earlier read; empty: it
+// gets at least the same ones, or reached no group of the service then.
 func (t Traffic) changes(r Route) string {
 	was, ok := t.route(r.ARN)
 	switch {
@@ -339,8 +340,8 @@ func (t Traffic) emptyGroup(r Route) string {
 	return ""
 }
 
-// problemOfShare returns why callers whom a rule sends to one group do not get the version; empty: they do. isOpen: they
-// get targets that fail their health checks.
+// problemOfShare returns why callers whom a rule sends to one group do not get the version; empty: they do. isOpen:
+// they get targets that fail their health checks.
 func (t Traffic) problemOfShare(r Route, s sluice.Share, serving []string) (why string, isOpen bool) {
 	g, own := t.group(s.Group)
 	dead := !own && t.isDead(s.Group)
@@ -386,8 +387,8 @@ func (t Traffic) otherServes(r Route) bool {
 	})
 }
 
-// reached reports whether a rule sent requests to the service in this read: one that deployments do not write, to healthy
-// targets.
+// reached reports whether a rule sent requests to the service in this read: one that deployments do not write, to
+// healthy targets.
 func (t Traffic) reached(rule string) bool {
 	r, ok := t.route(rule)
 	return ok && t.leads(r) && (!r.Beside || slices.ContainsFunc(r.Forward, func(s sluice.Share) bool {
@@ -413,8 +414,8 @@ func (t Traffic) namesOwn(r Route) bool {
 	return slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { _, ok := t.group(s.Group); return ok })
 }
 
-// Repairable returns the problems that a change of the rule mends: another group of the service can serve. Those of rules
-// that deployments do not write are left out: a deployment may move the tasks to their group.
+// Repairable returns the problems that a change of the rule mends: another group of the service can serve. Those of
+// rules that deployments do not write are left out: a deployment may move the tasks to their group.
 func (t Traffic) Repairable() []Problem {
 	if !slices.ContainsFunc(t.Groups, t.mayServe) {
 		return nil
@@ -425,8 +426,8 @@ func (t Traffic) Repairable() []Problem {
 // isBeside reports whether deployments do not write the rule of the problem.
 func (p Problem) isBeside() bool { return p.Route.Beside }
 
-// Describe returns what callers get, as one text: the problems after a lead, such as "callers do not reach the service".
-// The lead is left out if callers reach targets that fail their health checks.
+// Describe returns what callers get, as one text: the problems after a lead, such as "callers do not reach the
+// service". The lead is left out if callers reach targets that fail their health checks.
 func Describe(lead string, all []Problem) string {
 	if !slices.ContainsFunc(all, func(p Problem) bool { return !p.FailsOpen }) {
 		return Texts(all)
@@ -473,9 +474,9 @@ func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.S
 	return out, true
 }
 
-// Rerouted returns the weights of a rule that forwards only to groups of the service that cannot serve, with all requests
-// for a group that the rule does not name and that has tasks. It is never the test group. ok is false for another rule, or
-// without such a group.
+// Rerouted returns the weights of a rule that forwards only to groups of the service that cannot serve, with all
+// requests for a group that the rule does not name and that has tasks. It is never the test group. ok is false for
+// another rule, or without such a group.
 func (t Traffic) Rerouted(forward []sluice.Share) (out []sluice.Share, ok bool) {
 	for _, s := range forward {
 		g, own := t.group(s.Group)

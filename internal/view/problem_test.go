@@ -132,8 +132,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A load balancer sends requests to all targets of a group of which none is healthy: callers reach the service, and that is
-// no success. Targets that no health check tries get none.
+// A load balancer sends requests to all targets of a group of which none is healthy: callers reach the service, and
+// that is no success. Targets that no health check tries get none.
 func TestGroupThatFailsOpen(t *testing.T) {
 	const lead = "callers do not reach the service"
 	of := func(b, g Group, r Route) Traffic {
@@ -306,8 +306,8 @@ func TestRulesInFrontTogether(t *testing.T) {
 	}
 }
 
-// The advice to restore a rule names the group where the version runs: CodeDeploy or ECS may have moved the service since
-// the rule was edited.
+// The advice to restore a rule names the group where the version runs: CodeDeploy or ECS may have moved the service
+// since the rule was edited.
 func TestNextNamesTheGroupThatCanServe(t *testing.T) {
 	fixed := rule("1")
 	fixed.Action = "fixed-response"
@@ -457,8 +457,8 @@ func TestNextKeepsTheShareOfAnotherService(t *testing.T) {
 	}
 }
 
-// The next step about a listener that others deleted creates it again, with the values that are known; about a rule that
-// forwards to another service only, it leads the rule back.
+// The next step about a listener that others deleted creates it again, with the values that are known; about a rule
+// that forwards to another service only, it leads the rule back.
 func TestNextCreatesTheListenerAgain(t *testing.T) {
 	listener := func(protocol string, port int, shares ...sluice.Share) Traffic {
 		r := rule("default", shares...)

@@ -2,8 +2,8 @@ package view
 
 import "slices"
 
-// followTo returns the ARNs of the rules that get the requests which a rule redirects to a port of its load balancer; none:
-// it redirects none there, or it is not known which rule gets some of them.
+// followTo returns the ARNs of the rules that get the requests which a rule redirects to a port of its load balancer;
+// none: it redirects none there, or it is not known which rule gets some of them.
 func followTo(r Route, rules []Route) (all []string) {
 	if r.ToPort == 0 {
 		return nil
@@ -45,8 +45,8 @@ func (t Traffic) leadsHere(r Route, conditions []Condition, rules []Route) bool 
 	})
 }
 
-// isFollowed reports whether callers of a rule that redirects get to the service by rules of the same load balancer, and
-// none of them sends a greater part of the requests to others than the rule did in an earlier read.
+// isFollowed reports whether callers of a rule that redirects get to the service by rules of the same load balancer,
+// and none of them sends a greater part of the requests to others than the rule did in an earlier read.
 func (t Traffic) isFollowed(r Route, before Traffic) bool {
 	if len(r.FollowTo) == 0 || r.Gone != "" || r.Hidden != "" || before.former(r) != "" {
 		return false

@@ -21,16 +21,16 @@ type Scope struct {
 	// TestGroup is the ARN of a group that production rules name only beside another group. A rule that forwards to
 	// it alone is a test rule.
 	TestGroup string `json:"testGroup,omitempty"`
-	// IsGuess: no file names TestGroup. A rule that forwards to it alone is a test rule only if another rule sends requests
-	// to the service.
+	// IsGuess: no file names TestGroup. A rule that forwards to it alone is a test rule only if another rule sends
+	// requests to the service.
 	IsGuess bool `json:"-"`
 }
 
 // IsEmpty reports whether the service has no target group.
 func (s Scope) IsEmpty() bool { return len(s.Groups)+len(s.Names) == 0 }
 
-// WithListeners returns the scope of a service that CodeDeploy deploys to one of two groups: callers use one listener, and
-// tests another, or none.
+// WithListeners returns the scope of a service that CodeDeploy deploys to one of two groups: callers use one listener,
+// and tests another, or none.
 func (s Scope) WithListeners(production, test string, groups []string) Scope {
 	s.Names = groups
 	if s.Listeners = []string{production}; test != "" && test != production {
@@ -82,11 +82,12 @@ type Traffic struct {
 	Groups []Group   `json:"groups,omitempty"`
 	Others []Group   `json:"others,omitempty"` // groups of other services that get weight from a rule that names a group
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
-	// Tests are the rules that forward to the test group alone and get requests. Callers may use them while it has targets.
+	// Tests are the rules that forward to the test group alone and get requests. Callers may use them while it has
+	// targets.
 	Tests []Route `json:"tests,omitempty"`
 	Name  *Name   `json:"name,omitempty"` // nil: callers resolve no name, or it was not read
-	// Front are the ARNs of the rules that get a part of the service's requests first and send none of it to the service:
-	// "/api/*" before "/*". A rule in front that gets all of them hides the other one: see [Route].
+	// Front are the ARNs of the rules that get a part of the service's requests first and send none of it to the
+	// service: "/api/*" before "/*". A rule in front that gets all of them hides the other one: see [Route].
 	Front     []string `json:"front,omitempty"`
 	FrontRead bool     `json:"frontRead,omitempty"` // false: an earlier version of sluice read it, without Front
 	// TestGroup is that of the scope: no caller has tried the version of its tasks.
@@ -108,7 +109,8 @@ type Group struct {
 	Unused int `json:"unused,omitempty"`
 	// Untried counts other targets that no health check tries: they are being registered, or their tasks stopped.
 	Untried int `json:"untried,omitempty"`
-	// Draining counts targets that were deregistered. The nodes of a Network Load Balancer may still send them requests.
+	// Draining counts targets that were deregistered. The nodes of a Network Load Balancer may still send them
+	// requests.
 	Draining int `json:"draining,omitempty"`
 	// Check are the settings of its health check, by the words for users. nil: they were not read.
 	Check HealthCheck `json:"check,omitempty"`
@@ -117,8 +119,8 @@ type Group struct {
 // FailsChecks reports whether the group has targets, and none passes its health checks.
 func (g Group) FailsChecks() bool { return g.Read && g.Targets > 0 && g.Healthy == 0 }
 
-// failsOpen describes that a load balancer sends requests to targets that fail their health checks, because no target of
-// the group passes them; empty: it does not. Targets that no health check tries get none.
+// failsOpen describes that a load balancer sends requests to targets that fail their health checks, because no target
+// of the group passes them; empty: it does not. Targets that no health check tries get none.
 func (g Group) failsOpen() string {
 	tried := g.Targets - g.Unused - g.Untried
 	switch {
@@ -142,8 +144,8 @@ type Route struct {
 	// Repair is the command that moves its weight to the group that can serve; empty: there is none, or no other group
 	// can serve.
 	Repair string `json:"repair,omitempty"`
-	// Returns are the commands that let it forward to one group of the service again, by the ARN of the group, of a rule that
-	// forwards to other services only.
+	// Returns are the commands that let it forward to one group of the service again, by the ARN of the group, of a
+	// rule that forwards to other services only.
 	Returns map[string]string `json:"-"`
 	// ListenerProtocol is that of its listener; empty: it was not read.
 	ListenerProtocol string `json:"listenerProtocol,omitempty"`
@@ -154,8 +156,8 @@ type Route struct {
 	// Conditions are those of the rule. None: it is a default action, or an earlier version of sluice read it.
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Hidden describes the rule of the listener that gets each request before this one, and does not send them to the
-	// service: "rule 1 of port 80, whose action is fixed-response", or the rules that do so together. HiddenBy is the ARN
-	// of the first. Empty: there is none.
+	// service: "rule 1 of port 80, whose action is fixed-response", or the rules that do so together. HiddenBy is the
+	// ARN of the first. Empty: there is none.
 	Hidden   string `json:"hidden,omitempty"`
 	HiddenBy string `json:"hiddenBy,omitempty"`
 }
@@ -323,8 +325,8 @@ func (t *Traffic) AddGroup(g Group) bool {
 	return true
 }
 
-// Placed returns the groups of a scope as a later read finds them, if the read contains a rule for each of them: a group
-// has one load balancer, and callers reach it there or not at all. ok is false if one of them may be elsewhere.
+// Placed returns the groups of a scope as a later read finds them, if the read contains a rule for each of them: a
+// group has one load balancer, and callers reach it there or not at all. ok is false if one of them may be elsewhere.
 func (t Traffic) Placed(s Scope) (groups []Group, ok bool) {
 	for _, arn := range s.Groups {
 		if !slices.ContainsFunc(t.Routes, func(r Route) bool { _, names := r.Weight(arn); return names && r.Gone == "" }) {
@@ -339,8 +341,8 @@ func (t Traffic) Placed(s Scope) (groups []Group, ok bool) {
 // Balancer and name servers follow within a minute.
 func (t Traffic) FollowsLate() bool { return t.HasNodes() || t.Name != nil && t.Name.HasDNS }
 
-// HasNodes reports whether a Network Load Balancer sends requests to the service. Each of its nodes learns of targets by
-// itself, within a minute.
+// HasNodes reports whether a Network Load Balancer sends requests to the service. Each of its nodes learns of targets
+// by itself, within a minute.
 func (t Traffic) HasNodes() bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { return r.Protocol != "" })
 }
@@ -429,7 +431,8 @@ func (t Traffic) TakenSince(before Traffic) string {
 	return strings.Join(all, "; ")
 }
 
-// hide records the rules of the listener that get each request before r, unless one of them sends it to the service too.
+// hide records the rules of the listener that get each request before r, unless one of them sends it to the service
+// too.
 func (t Traffic) hide(r *Route, s Scope, rules []Route) {
 	var hiding []Route
 	for _, alternative := range alternatives(r.Conditions) {

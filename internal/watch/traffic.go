@@ -30,8 +30,8 @@ const (
 	lostRulesLimit    = 10 * time.Second // of network time for such a read, which delays the next poll
 )
 
-// readTrafficBefore reads, once, where callers are sent while the deployment has not ended. It leaves out what cannot be
-// read.
+// readTrafficBefore reads, once, where callers are sent while the deployment has not ended. It leaves out what cannot
+// be read.
 func (f *waiter) readTrafficBefore(ctx context.Context, of listeners) {
 	scope := f.trafficScope(f.lastRead.State, of)
 	if f.before.isTried || f.target.SkipsTraffic || scope.IsEmpty() || f.isBegun() {
@@ -44,8 +44,8 @@ func (f *waiter) readTrafficBefore(ctx context.Context, of listeners) {
 	}
 }
 
-// isBegun reports whether the caller of the wait gave the state before the deployment whose version serves. It drops one
-// that a newer deployment has made old.
+// isBegun reports whether the caller of the wait gave the state before the deployment whose version serves. It drops
+// one that a newer deployment has made old.
 func (f *waiter) isBegun() bool {
 	until := f.target.BeforeUntil
 	if !until.IsZero() && f.lastService.HasBegunAfter(until) {
@@ -54,9 +54,9 @@ func (f *waiter) isBegun() bool {
 	return !f.target.BeforeUntil.IsZero()
 }
 
-// readLostRules reads the rules again, and tells of those by which callers reached the service before the deployment and
-// do not any more: another process or person changed them. ECS shifts the requests of a strategy of its own, so its rules
-// are not read. What cannot be read is left out.
+// readLostRules reads the rules again, and tells of those by which callers reached the service before the deployment
+// and do not any more: another process or person changed them. ECS shifts the requests of a strategy of its own, so its
+// rules are not read. What cannot be read is left out.
 func (f *waiter) readLostRules(ctx context.Context) {
 	now := f.now()
 	if f.before.readAt.IsZero() {
@@ -92,8 +92,8 @@ func (f *waiter) trafficScope(s *ecs.ServiceState, of listeners) view.Scope {
 	return scope.WithCanaryOf(s.TaskSets)
 }
 
-// LongestRead is how long the reads for one judgement may take. What was read before them is read again then: in an outage
-// tasks may have died.
+// LongestRead is how long the reads for one judgement may take. What was read before them is read again then: in an
+// outage tasks may have died.
 const LongestRead = 10 * time.Second
 
 // confirmTraffic returns the end of a wait if callers get the version that it names. A success or a rollback that

@@ -109,7 +109,8 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 	}
 }
 
-// A wait that begins after a rule was shared does not know whether that was so before the deployment: its success says it.
+// A wait that begins after a rule was shared does not know whether that was so before the deployment: its success says
+// it.
 func TestSharedRuleIsTold(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.balance()
@@ -123,8 +124,8 @@ func TestSharedRuleIsTold(t *testing.T) {
 	})
 }
 
-// What targets show is told until they are read again or the service changes, also at polls that read none. Here the last
-// former task goes meanwhile.
+// What targets show is told until they are read again or the service changes, also at polls that read none. Here the
+// last former task goes meanwhile.
 func TestUnusedGroupIsToldOn(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.balance()
@@ -165,8 +166,8 @@ func (b *bench) listener() *string {
 	return all.Listeners[0].ListenerArn
 }
 
-// A rule that sends requests to another service since before the wait is no failure: the service receives no requests. A
-// wait that begins after the end of the deployment knows no earlier rule.
+// A rule that sends requests to another service since before the wait is no failure: the service receives no requests.
+// A wait that begins after the end of the deployment knows no earlier rule.
 func TestServiceWithoutRequests(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		on(t, options{}, func(b *bench) {
@@ -216,8 +217,8 @@ func TestRuleThatComesBack(t *testing.T) {
 	}
 }
 
-// A rule that does not send requests to the service any more is told while the tasks bake. It sends them again before the
-// end, which decides.
+// A rule that does not send requests to the service any more is told while the tasks bake. It sends them again before
+// the end, which decides.
 func TestLostRuleIsToldDuringTheBake(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.balance()

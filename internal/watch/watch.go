@@ -55,14 +55,14 @@ type Target struct {
 	Scope view.Scope
 	// SkipsTraffic says that the caller itself confirms where requests go.
 	SkipsTraffic bool
-	// Before is where callers were sent before the deployment, as the caller has read it. Updates tell which of its rules
-	// do not send them to the service any more.
+	// Before is where callers were sent before the deployment, as the caller has read it. Updates tell which of its
+	// rules do not send them to the service any more.
 	Before view.Traffic
-	// BeforeUntil says that Before is of the time before a deployment that ended then, and holds until a newer one begins.
-	// The zero value: the wait reads the state before itself, if the deployment has not ended.
+	// BeforeUntil says that Before is of the time before a deployment that ended then, and holds until a newer one
+	// begins. The zero value: the wait reads the state before itself, if the deployment has not ended.
 	BeforeUntil time.Time
-	// Checks is an earlier read of the target groups, whose health checks are compared with those that targets fail. The
-	// zero value: Before, or the first read of the wait.
+	// Checks is an earlier read of the target groups, whose health checks are compared with those that targets fail.
+	// The zero value: Before, or the first read of the wait.
 	Checks view.Traffic
 	// Planned is [ecs.LastLogs.Planned]; nil: the caller knows no task definition.
 	Planned func(revision string) *definition.Task

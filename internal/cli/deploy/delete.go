@@ -117,8 +117,8 @@ func (p *program) refuseDelete(ctx context.Context, app *appfile.Application, li
 	return nil
 }
 
-// refuseDeleteOwned returns an error if a deployment owns the service. It names commands for a deployment of this journal
-// only: none of them finds another.
+// refuseDeleteOwned returns an error if a deployment owns the service. It names commands for a deployment of this
+// journal only: none of them finds another.
 func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Application, live *ecs.ServiceState,
 	now time.Time) error {
 	j, err := p.FindJournal()

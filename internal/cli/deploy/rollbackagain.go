@@ -41,8 +41,8 @@ func endCommands(d journal.Deployment, runs bool) string {
 	return strings.Join(all, ", ") + " or " + abort
 }
 
-// continueReturn continues a rollback that is a deployment of its own and has not ended, or follows the process that runs
-// it. A second rollback wants the same version as the first.
+// continueReturn continues a rollback that is a deployment of its own and has not ended, or follows the process that
+// runs it. A second rollback wants the same version as the first.
 func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) error {
 	d := t.Deployment
 	if r.options.dry {
@@ -71,8 +71,8 @@ func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) err
 	return r.program.runOrFollow(ctx, e, t, engine.Options{NoWait: r.options.noWait}, sluice.Succeeded)
 }
 
-// beginAgain ends a rollback that cannot go on, and begins another one: it was to register a copy of a revision, and the
-// journal does not keep the values of its environments.
+// beginAgain ends a rollback that cannot go on, and begins another one: it was to register a copy of a revision, and
+// the journal does not keep the values of its environments.
 func (r *rollbackRun) beginAgain(ctx context.Context, t *session.Opened) error {
 	e := r.program.NewEngine(t.Account, t.Clock, t.Journal)
 	if err := e.SendCommand(ctx, t.Deployment.ID, journal.Abort, 0, r.program.ActorName("")); err != nil {

@@ -123,8 +123,8 @@ func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, op
 	return r.rollBackTarget(ctx, t)
 }
 
-// hasAdoptedOther reports whether an adoption found another version than a deployment of the journal had deployed before.
-// The deployment in between is in another journal.
+// hasAdoptedOther reports whether an adoption found another version than a deployment of the journal had deployed
+// before. The deployment in between is in another journal.
 func hasAdoptedOther(ctx context.Context, t *session.Opened, operations []journal.Deployment) (bool, error) {
 	to, err := deployedRevision(ctx, t.Journal, t.Deployment, t.Plan)
 	return t.Deployment.Outcome == sluice.Succeeded && slices.ContainsFunc(operations, func(d journal.Deployment) bool {
@@ -263,8 +263,8 @@ func rollbackPlan(t *session.Opened, replaced string) *plan.Plan {
 	return &back
 }
 
-// lacksFormer reports whether a deployment made the first version of its service, and a rollback has nothing more to do:
-// it succeeded, or its own rollback has ended.
+// lacksFormer reports whether a deployment made the first version of its service, and a rollback has nothing more to
+// do: it succeeded, or its own rollback has ended.
 func lacksFormer(ctx context.Context, t *session.Opened) (bool, error) {
 	d := t.Deployment
 	if d.State != journal.Ended || t.Plan.From != "" || !t.Plan.Mode().HasService() {

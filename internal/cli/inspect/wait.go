@@ -285,15 +285,15 @@ type waitOutcome struct {
 	err     error
 }
 
-// failedDeployment is what the newest deployment of a service read before it began, and when it failed. The zero value: it
-// has not failed, or there is none.
+// failedDeployment is what the newest deployment of a service read before it began, and when it failed. The zero value:
+// it has not failed, or there is none.
 type failedDeployment struct {
 	before view.Traffic
 	ended  time.Time
 }
 
-// findFailed finds the newest deployments of the services in the journal, if they failed: a wait then says the same of the
-// rules as they did. What cannot be read is left out, because a wait needs no journal.
+// findFailed finds the newest deployments of the services in the journal, if they failed: a wait then says the same of
+// the rules as they did. What cannot be read is left out, because a wait needs no journal.
 func (p *program) findFailed(ctx context.Context, targets []waitTarget) []failedDeployment {
 	found := make([]failedDeployment, len(targets))
 	j, err := p.FindJournal()
@@ -317,8 +317,8 @@ func (p *program) findFailed(ctx context.Context, targets []waitTarget) []failed
 	return found
 }
 
-// waitForAll waits for the services concurrently, with shared reads of AWS. accounts are those of the targets, and failed
-// their newest deployments.
+// waitForAll waits for the services concurrently, with shared reads of AWS. accounts are those of the targets, and
+// failed their newest deployments.
 func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, c clock.Clock, o waitOptions,
 	v *waitView, failed []failedDeployment) []waitOutcome {
 	watches := map[waitAccount]*watch.Watch{}

@@ -43,8 +43,8 @@ type junitSkipped struct {
 	Message string `xml:"message,attr"`
 }
 
-// JUnit returns the reports as test results: a suite for each service, with a test for the outcome and one for each stage.
-// The test of the outcome is the only one that fails, so that a failure is listed once. It is skipped if another
+// JUnit returns the reports as test results: a suite for each service, with a test for the outcome and one for each
+// stage. The test of the outcome is the only one that fails, so that a failure is listed once. It is skipped if another
 // deployment or a person ended the deployment: that says nothing about the version.
 func JUnit(all []Report) (string, error) {
 	var doc junitSuites

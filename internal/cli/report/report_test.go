@@ -80,7 +80,8 @@ func TestSummary(t *testing.T) {
 	goldentest.Check(t, "summary.md", Summary([]Report{failedCanary()}, 1<<20))
 }
 
-// A problem of a file has several lines: the summary shows them as they are, and what has room for one line shows the first.
+// A problem of a file has several lines: the summary shows them as they are, and what has room for one line shows the
+// first.
 func TestCauseOfSeveralLines(t *testing.T) {
 	r := Unplanned("web", errors.New("sluice.yaml:7:32: unknown key \"max<Tasks\"\n   7 |   dev: {…}\n     |         ^\ndid you mean \"max\"?"), 1)
 	if got, want := r.Markdown(), "**Cause:** <code>sluice.yaml:7:32: unknown key \"max&lt;Tasks\"</code>\n<pre>   7 &#124;   dev: {…}\n"+

@@ -40,8 +40,8 @@ func AwaitedApproval(ctx context.Context, j *journal.Journal, d journal.Deployme
 	return Approval{}, false, err
 }
 
-// ApproveCommand returns the command that approves a stage of a deployment. It has a place for the name if the file names
-// the approvers: the default name, user@host, is seldom one of them.
+// ApproveCommand returns the command that approves a stage of a deployment. It has a place for the name if the file
+// names the approvers: the default name, user@host, is seldom one of them.
 func ApproveCommand(deployment string, a Approval) string {
 	if len(a.Approvers) == 0 {
 		return "sluice approve " + deployment

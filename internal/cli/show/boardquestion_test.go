@@ -91,8 +91,8 @@ func TestBoardCutsNoFigures(t *testing.T) {
 	}
 }
 
-// The last lines of a failed container stand below its failure, also on a narrow terminal; the first ones of many do not.
-// A stage that did not fail shows the word by which the deployment ended, or was paused.
+// The last lines of a failed container stand below its failure, also on a narrow terminal; the first ones of many do
+// not. A stage that did not fail shows the word by which the deployment ended, or was paused.
 func TestBoardShowsHowAStageEnded(t *testing.T) {
 	for word, last := range map[string]sluice.Event{
 		"superseded": sluice.StageEnded{Status: "failed", Outcome: sluice.Superseded},

@@ -11,8 +11,8 @@ import (
 // none.
 type causeMemory struct{ cause, short string }
 
-// shorten returns the words of an event with a cause that was shown before in its short form, which
-// names the operation or the stage. The end of a deployment whose service is gone keeps its cause: it says what is gone.
+// shorten returns the words of an event with a cause that was shown before in its short form, which names the operation
+// or the stage. The end of a deployment whose service is gone keeps its cause: it says what is gone.
 func (m *causeMemory) shorten(ev sluice.Event, words line) line {
 	end, ends := ev.(sluice.DeploymentEnded)
 	switch ev.(type) {

@@ -58,8 +58,8 @@ func eventLine(of sluice.Envelope) line {
 	return stepLine(ev)
 }
 
-// briefStatuses are those of a task of a job of which no line tells: the next status follows within seconds, and TaskEnded
-// has the exit code.
+// briefStatuses are those of a task of a job of which no line tells: the next status follows within seconds, and
+// TaskEnded has the exit code.
 var briefStatuses = []string{"ACTIVATING", "DEACTIVATING", "STOPPING", "DEPROVISIONING", "STOPPED"}
 
 // stepLine returns an event within a stage as text.
@@ -262,7 +262,8 @@ func approvalAwaitedText(e sluice.ApprovalAwaited) string {
 		DecisionText(fmt.Sprintf("sluice approve --stage %d", e.Index+1), "sluice rollback"))
 }
 
-// DecisionText is the next step of a person who decides about gates without a verdict, with the commands of both answers.
+// DecisionText is the next step of a person who decides about gates without a verdict, with the commands of both
+// answers.
 func DecisionText(approve, rollback string) string {
 	return "continue: " + approve + ", or go back: " + rollback
 }

@@ -140,7 +140,8 @@ func rolledBackByECS(s *ecstypes.Service, past []PastDeployment) (PastDeployment
 	return past[n], n == 0 || !newestDiffers(s, past, past[n+1:])
 }
 
-// newestDiffers reports whether the newest version of a part of the history that succeeded is not the one of the service.
+// newestDiffers reports whether the newest version of a part of the history that succeeded is not the one of the
+// service.
 func newestDiffers(s *ecstypes.Service, past, of []PastDeployment) bool {
 	newest := newestSuccessful(of, func(PastDeployment) bool { return true })
 	return newest.Revision == nil || differsFromCurrent(s, past, newest)
@@ -179,7 +180,8 @@ func KeepsHistory(l plan.AWSState) bool {
 	return l.ServiceStatus() == "ACTIVE" && refuseReturn("", l.Service, "") == nil
 }
 
-// refuseReturn returns the error of a service that ECS has no history of. to is the revision that a person named, if any.
+// refuseReturn returns the error of a service that ECS has no history of. to is the revision that a person named, if
+// any.
 func refuseReturn(cluster string, s *ecstypes.Service, to string) error {
 	problem := func(kind sluice.Kind, next, format string, args ...any) error {
 		resource := cluster
@@ -227,8 +229,8 @@ func errNoneSucceeded(cluster string, s *ecstypes.Service, past []PastDeployment
 	return errNoFormer(cluster, aws.ToString(s.ServiceName), currentRevision(s), why, isFirst)
 }
 
-// errNoFormer is the error of a service without a version to return to. isFirst: no other version than the current one was
-// ever deployed, as far as AWS knows.
+// errNoFormer is the error of a service without a version to return to. isFirst: no other version than the current one
+// was ever deployed, as far as AWS knows.
 func errNoFormer(cluster, service, current, why string, isFirst bool) error {
 	next := fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster, service)
 	if isFirst {

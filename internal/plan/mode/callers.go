@@ -43,8 +43,8 @@ func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSS
 const orAllow = ". Or set onUnhealthyRoute: allow in the application file to deploy anyway"
 
 // refuseEmptyName rejects the stages of a canary while no task of the primary is registered under the Cloud Map name,
-// although some run: the canary would get all callers of the name. Quick sync registers the tasks that replace them. The
-// files may allow it only if the first stage with a share gives the canary all callers: others fail at their share.
+// although some run: the canary would get all callers of the name. Quick sync registers the tasks that replace them.
+// The files may allow it only if the first stage with a share gives the canary all callers: others fail at their share.
 func refuseEmptyName(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
 	first := firstShare(p)
 	mayBeAlone := first == nil || first.Weights != nil && first.Weights.Primary() == 0
@@ -61,8 +61,8 @@ func refuseEmptyName(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 		Err: errors.New("callers do not reach the service: " + n.Problem()), Next: next}
 }
 
-// lacksPrimary reports whether a canary would be alone under the Cloud Map name: tasks of the primary run, and none of them
-// is registered.
+// lacksPrimary reports whether a canary would be alone under the Cloud Map name: tasks of the primary run, and none of
+// them is registered.
 func lacksPrimary(p *plan.Plan, live plan.AWSState) bool {
 	n := live.Name
 	return n != nil && n.Serving == 0 && n.Missing == "" && live.Service.RunningCount > 0 && p.CountsShares() && !p.QuickSync
@@ -117,8 +117,9 @@ func warnFailing(p *plan.Plan, live plan.AWSState) {
 	addWarning(p, "the running version %s does not work: %s: %s", p.From, live.Failing, then)
 }
 
-// refuseRulesBeside rejects a deployment after which callers of a rule get no response: ECS's own strategy or CodeDeploy
-// moves the tasks to the other target group, and does not write the rule. A plan that replaces no tasks moves none.
+// refuseRulesBeside rejects a deployment after which callers of a rule get no response: ECS's own strategy or
+// CodeDeploy moves the tasks to the other target group, and does not write the rule. A plan that replaces no tasks
+// moves none.
 func refuseRulesBeside(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
 	written, deployer := app.Service.SteeredRules(), "ECS"
 	switch {

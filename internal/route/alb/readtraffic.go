@@ -118,8 +118,8 @@ func NewTraffic(c clock.Clock, s view.Scope, groups []GroupPlace, targets map[st
 	return t
 }
 
-// LostRules returns the rules of the listeners by which callers reached the service before, and do not any more, as a read
-// of all rules of the listeners shows.
+// LostRules returns the rules of the listeners by which callers reached the service before, and do not any more, as a
+// read of all rules of the listeners shows.
 func LostRules(s view.Scope, before view.Traffic, listeners []string, rules []Rule) []view.Problem {
 	before.Routes = slices.DeleteFunc(slices.Clone(before.Routes), func(r view.Route) bool {
 		return !slices.Contains(listeners, r.Listener)
@@ -129,8 +129,8 @@ func LostRules(s view.Scope, before view.Traffic, listeners []string, rules []Ru
 	return now.LostSince(before)
 }
 
-// readTrafficGroups adds the groups without their targets, and returns their load balancers. It asks by ARN for those only
-// that no name has returned.
+// readTrafficGroups adds the groups without their targets, and returns their load balancers. It asks by ARN for those
+// only that no name has returned.
 func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,
 	t *view.Traffic) (balancers []string, err error) {
 	add := func(in *awselb.DescribeTargetGroupsInput) error {
@@ -296,8 +296,8 @@ func routesOf(rules []Rule) (all []view.Route) {
 	return all
 }
 
-// portOf returns the port of the load balancer to which a redirect of a listener leads callers with the same request; 0: it
-// leads them elsewhere.
+// portOf returns the port of the load balancer to which a redirect of a listener leads callers with the same request;
+// 0: it leads them elsewhere.
 func portOf(c *elbtypes.RedirectActionConfig, own int) int {
 	const sameHost, samePath, samePort = "#{host}", "/#{path}", "#{port}"
 	if c == nil || cmp.Or(aws.ToString(c.Host), sameHost) != sameHost ||
@@ -345,8 +345,8 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	}
 }
 
-// addTestRepairs adds the commands that move the weight of the canary's group to the first other group of the service: in
-// test rules, and in the rules by which callers get a canary that no file names.
+// addTestRepairs adds the commands that move the weight of the canary's group to the first other group of the service:
+// in test rules, and in the rules by which callers get a canary that no file names.
 func addTestRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	main := slices.IndexFunc(s.Groups, func(arn string) bool { return arn != s.TestGroup })
 	if main < 0 {

@@ -218,8 +218,9 @@ func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, 
 	return &refusal
 }
 
-// lacksPrimary reports whether callers would get only the canary, as of the last read. A canary that takes no task of the
-// primary away may be registered beside an unhealthy one, but not in place of healthy tasks that are not registered.
+// lacksPrimary reports whether callers would get only the canary, as of the last read. A canary that takes no task of
+// the primary away may be registered beside an unhealthy one, but not in place of healthy tasks that are not
+// registered.
 func (d *Driver) lacksPrimary() bool {
 	if !d.KeepsPrimary {
 		return d.lastState.Pool().Primary == 0

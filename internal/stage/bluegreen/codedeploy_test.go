@@ -181,8 +181,8 @@ func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
 	}
 }
 
-// A listener that a person adds after the plan forwards to the group that CodeDeploy empties: neither the deployment nor
-// its rollback ends as if callers got a version.
+// A listener that a person adds after the plan forwards to the group that CodeDeploy empties: neither the deployment
+// nor its rollback ends as if callers got a version.
 func TestListenerThatCodeDeployDoesNotWrite(t *testing.T) {
 	for _, rollsBack := range []bool{false, true} {
 		shifts(t, shop{}, func(b *stagetest.Bench) {
@@ -495,8 +495,8 @@ func TestRollbackAfterTheClaimWasRemoved(t *testing.T) {
 	})
 }
 
-// The time that CodeDeploy lets pass as configured is no lack of progress, also if it is longer than a deployment may be
-// without progress.
+// The time that CodeDeploy lets pass as configured is no lack of progress, also if it is longer than a deployment may
+// be without progress.
 func TestLongWaitsOfCodeDeployAreNoStall(t *testing.T) {
 	for _, s := range []shop{{config: "CodeDeployDefault.ECSCanary10Percent15Minutes"}, {terminate: 30 * time.Minute},
 		{config: "CodeDeployDefault.ECSCanary10Percent15Minutes", terminate: 30 * time.Minute, ready: time.Hour}} {

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// A person stops CodeDeploy's deployment. With a rollback, sluice ends with CodeDeploy. Without one, CodeDeploy keeps the
-// new task set, and sluice deploys the former version at once. It waits for nothing else: not until each read must show
-// the task set that the deployment has created, and not for the time that the group keeps replaced tasks.
+// A person stops CodeDeploy's deployment. With a rollback, sluice ends with CodeDeploy. Without one, CodeDeploy keeps
+// the new task set, and sluice deploys the former version at once. It waits for nothing else: not until each read must
+// show the task set that the deployment has created, and not for the time that the group keeps replaced tasks.
 func TestADeploymentOfCodeDeployThatIsStoppedByOthersEndsSoon(t *testing.T) {
 	for name, c := range map[string]struct {
 		back   bool
@@ -57,8 +57,8 @@ func TestADeploymentOfCodeDeployThatIsStoppedByOthersEndsSoon(t *testing.T) {
 	}
 }
 
-// A person deletes the deployment group, or its application, in mid-shift. Callers stay on both versions: the end says what
-// to create again, and the rollback works after that.
+// A person deletes the deployment group, or its application, in mid-shift. Callers stay on both versions: the end says
+// what to create again, and the rollback works after that.
 func TestDeletedDeploymentGroupIsCreatedAgainAndRolledBack(t *testing.T) {
 	for name, next := range map[string]string{"group": "create the deployment group of CodeDeploy again",
 		"application": "create CodeDeploy's application again, then its deployment group"} {
@@ -97,8 +97,8 @@ func TestDeletedDeploymentGroupIsCreatedAgainAndRolledBack(t *testing.T) {
 	}
 }
 
-// createsAgain returns the command that creates the group again with the settings that the deployment knows. The files name
-// another deployment configuration than that of the group.
+// createsAgain returns the command that creates the group again with the settings that the deployment knows. The files
+// name another deployment configuration than that of the group.
 func createsAgain(of *awscd.CreateDeploymentGroupInput) string {
 	return "aws deploy create-deployment-group --application-name shop --deployment-group-name web --service-role-arn ROLE " +
 		"--ecs-services serviceName=web,clusterName=prod --deployment-style " +

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
-// AwaitServing waits until all tasks of the variant, at least one, are healthy. They must be in the target group that gets
-// the requests.
+// AwaitServing waits until all tasks of the variant, at least one, are healthy. They must be in the target group that
+// gets the requests.
 func AwaitServing(ctx context.Context, s *step.Step, v sluice.Variant) error {
 	m, err := s.Hosting.FindVariant(ctx, v)
 	if err != nil {
@@ -202,8 +202,8 @@ const (
 	// quietStoppedReadAge is maxStoppedReadAge while no read indicates one. A sign can be missed: ECS
 	// may replace a task between two polls while other tasks start.
 	quietStoppedReadAge = 30 * time.Second
-	// maxEmptyReads is how many reads after such an indication may return no task, until it is explained: AWS's answers may
-	// lag, and a task that failed takes seconds to stop.
+	// maxEmptyReads is how many reads after such an indication may return no task, until it is explained: AWS's answers
+	// may lag, and a task that failed takes seconds to stop.
 	maxEmptyReads = 2
 )
 
@@ -313,8 +313,8 @@ func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verd
 	return v
 }
 
-// explainMissing adds the command that registers the targets of a member again that another process or person deregistered.
-// If something cannot be read, it adds nothing.
+// explainMissing adds the command that registers the targets of a member again that another process or person
+// deregistered. If something cannot be read, it adds nothing.
 func explainMissing(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
 	if v.Cause.Kind != diagnosis.Deregistered {
 		return v
@@ -348,7 +348,8 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 		Err: why, Next: step.RemoveRollback(s, v.Next)})
 }
 
-// tellsCauseApart reports whether the error of a stalled wait names the cause after the counts, which do not contain it.
+// tellsCauseApart reports whether the error of a stalled wait names the cause after the counts, which do not contain
+// it.
 func tellsCauseApart(v verdict.Verdict) bool {
 	return v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0)
 }

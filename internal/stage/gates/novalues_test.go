@@ -150,8 +150,8 @@ func TestGateWithoutAValueNeverPasses(t *testing.T) {
 	}
 }
 
-// The line of a gate says what it would do at the end: without a value it is never good, whatever lets the gate pass. In
-// PipeCD's files skipOnNoData passes at the end.
+// The line of a gate says what it would do at the end: without a value it is never good, whatever lets the gate pass.
+// In PipeCD's files skipOnNoData passes at the end.
 func TestLineOfAGateWithoutValuesIsNeverGood(t *testing.T) {
 	for _, reads := range []string{"query: q, expected: {max: 1}", "query: q, strategy: PREVIOUS",
 		`query: "q {{ .Variant }}", strategy: CANARY_PRIMARY`, `query: "q {{ .Variant }}", strategy: PAIRED`} {

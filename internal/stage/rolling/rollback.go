@@ -66,9 +66,9 @@ func RollBack(ctx context.Context, s *step.Step) error {
 	return deployFormer(ctx, s, live, former, after)
 }
 
-// checkRoutes returns an error if ECS itself shifts the requests, all tasks run, and no rule by which callers reached the
-// service leads to it any more. The former version would get no request either: ECS refuses a deployment of it, or never
-// ends it. What cannot be read is no reason against a rollback.
+// checkRoutes returns an error if ECS itself shifts the requests, all tasks run, and no rule by which callers reached
+// the service leads to it any more. The former version would get no request either: ECS refuses a deployment of it, or
+// never ends it. What cannot be read is no reason against a rollback.
 func checkRoutes(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	v := live.ForVerdict()
 	lacksTasks := slices.ContainsFunc(v.Deployments,

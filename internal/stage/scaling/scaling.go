@@ -146,8 +146,9 @@ func repeatOverride(s *step.Step, all []sluice.Scalable) (out []sluice.Scalable)
 	return out
 }
 
-// restoreScalingTag saves the former auto scaling on the service again, after another process or person removed the tag,
-// as a tool does that removes unknown tags. If this journal is lost, the next deployment restores auto scaling by it.
+// restoreScalingTag saves the former auto scaling on the service again, after another process or person removed the
+// tag, as a tool does that removes unknown tags. If this journal is lost, the next deployment restores auto scaling by
+// it.
 func restoreScalingTag(ctx context.Context, s *step.Step, live *ecs.ServiceState, h memory.Override) error {
 	write := sluice.Write{Operation: "ecs:TagResource", Resource: s.Client.Resource()}
 	if _, tagged := live.Tags[plan.ScalingTag]; tagged || !s.Plan.Scaling.TagsService() || !s.Stage.MayWrite(write) {

@@ -55,7 +55,8 @@ type Config struct {
 	CheckRetry func() error
 	// Facts are what the stages of one run share; nil: the stage reads them itself.
 	Facts *Facts
-	// Ask shows a question to people, and reports whether one has answered yes. It does not wait. Nil: the host cannot ask.
+	// Ask shows a question to people, and reports whether one has answered yes. It does not wait. Nil: the host cannot
+	// ask.
 	Ask func(question string) (yes bool)
 	// OutsideAWS is what gates use besides AWS; nil: nothing.
 	OutsideAWS *OutsideAWS

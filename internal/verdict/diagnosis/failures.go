@@ -53,8 +53,9 @@ func (f Failures) AddLogs(logs []Log, events []Event) Failures {
 	return f
 }
 
-// recountCauses counts the causes again: events and logs that explain a stop may arrive after it. Only tasks with another
-// event are explained again: in a day of failing starts there are thousands, and each explanation tries all reasons.
+// recountCauses counts the causes again: events and logs that explain a stop may arrive after it. Only tasks with
+// another event are explained again: in a day of failing starts there are thousands, and each explanation tries all
+// reasons.
 func (f Failures) recountCauses(events []Event) Failures {
 	f.causes, f.tasks = nil, slices.Clone(f.tasks)
 	probes := ProbeReasons(events)

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// A rule that a canary does not steer, and that sends its requests to the PRIMARY, is changed during a wait. The deployment
-// warns of it at the next read of the rules, once in the stage, leaves the rule, and fails at its end unless the rule is
-// restored.
+// A rule that a canary does not steer, and that sends its requests to the PRIMARY, is changed during a wait. The
+// deployment warns of it at the next read of the rules, once in the stage, leaves the rule, and fails at its end unless
+// the rule is restored.
 func TestUnsteeredRuleThatLosesTheService(t *testing.T) {
 	answers := []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
 		FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}}

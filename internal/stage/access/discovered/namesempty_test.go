@@ -80,8 +80,8 @@ func TestDeploymentOverAnEmptyName(t *testing.T) {
 	}
 }
 
-// No write makes the canary the only variant that callers of the name get, unless its stage asks for all of them. The name
-// is emptied after the plan was made.
+// No write makes the canary the only variant that callers of the name get, unless its stage asks for all of them. The
+// name is emptied after the plan was made.
 func TestNoShiftOntoANameWithoutThePrimary(t *testing.T) {
 	for name, pipeline := range map[string]string{"a shift": stagetest.NamedCanary, "no shift": namedAtOnce} {
 		for _, controller := range []string{"EXTERNAL", "ECS"} {

@@ -98,8 +98,8 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 	}
 }
 
-// A person leads all callers to a canary that was left, with a rule in front of the one that deployments write: the next
-// deployment would remove what serves them, and is refused.
+// A person leads all callers to a canary that was left, with a rule in front of the one that deployments write: the
+// next deployment would remove what serves them, and is refused.
 func TestLeftoverCanaryThatServesAllStays(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		files := b.Files("sim/web:v3", stagetest.CanaryPipeline)
