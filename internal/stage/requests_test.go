@@ -65,7 +65,7 @@ func checkCounted(b *stagetest.Bench, end engine.RunResult) {
 			b.Errorf("minute %d: %s, emitted at %s", i, ev.Text(), at[i])
 		}
 	}
-	const warning = "the canary answered 60 of 1200 requests with 5xx, the primary 0 of 10800; no gate of this deployment"
+	const warning = "the canary answered 60 of 1200 requests with 5xx, the primary 0 of 10800; no gate of this stage"
 	if n := strings.Count(b.EventLog(), warning); n != 1 {
 		b.Errorf("the errors of the canary are warned of %d times, want once\n%s", n, b.EventLog())
 	}

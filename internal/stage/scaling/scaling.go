@@ -223,11 +223,13 @@ func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []s
 	return nil
 }
 
-// HasDrift reports whether a read differs from what we set, except by a change that is kept and was told.
+// HasDrift reports whether a read differs from what we set, except by a change that is kept and was told: any with
+// onOutsideChange: adopt, and a target that is gone. Others are resolved, although a resume may have told them.
 func HasDrift(s *step.Step, h memory.Override, now []sluice.Scalable) bool {
 	for i, ours := range h.Wanted {
 		t, ok := autoscaling.FindTarget(now, ours.Dimension)
-		if what := externalChanges(t, ok, h.Base[i], ours); len(what) > 0 && !s.HasReported(changeKey(what)) {
+		isKept := !ok || s.Plan.OnOutsideChange == sluice.AdoptChange
+		if what := externalChanges(t, ok, h.Base[i], ours); len(what) > 0 && !(isKept && s.HasReported(changeKey(what))) {
 			return true
 		}
 	}

@@ -53,7 +53,7 @@ func WatchRequests(ctx context.Context, s *Step) {
 		if counted.HasWorseCanary() && !w.hasWarned && !s.Plan.HasGates(s.Stage.Index) {
 			w.hasWarned = true
 			s.EmitWarning("the canary answered %d of %d requests with 5xx, the primary %d of %d; no gate of this "+
-				"deployment reads them", counted.Canary.Errors, counted.Canary.Requests, counted.Primary.Errors,
+				"stage reads them", counted.Canary.Errors, counted.Canary.Requests, counted.Primary.Errors,
 				counted.Primary.Requests)
 		}
 	}
