@@ -87,8 +87,8 @@ func explainRefusal(err error) error {
 		return err
 	}
 	with := *told
-	with.Next = "fix the field that AWS names, in the task definition, in awsvpcConfiguration or under runTask; no " +
-		"task was started"
+	with.Next = "fix the field that AWS names, in the task definition, in awsvpcConfiguration or under runTask; " +
+		"this call started no task"
 	return &with
 }
 

@@ -57,7 +57,7 @@ func (p *WriteChecks) checkWrite(operation string) {
 		return
 	}
 	since := p.env.Clock.Now().Sub(p.claimTakenAt)
-	if operation == "TagResource" && (since <= maxClaimRace || p.seconds.gaveUp) && p.hasClaim() {
+	if operation == "TagResource" && (since <= maxClaimRace || p.seconds.haveLeft()) && p.hasClaim() {
 		p.claimTakenAt = time.Time{} // both claimed at the same time, and the later one has it; or the other one gave up
 		return
 	}

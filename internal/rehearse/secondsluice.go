@@ -3,6 +3,7 @@ package rehearse
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -23,6 +24,7 @@ type SecondSluices struct {
 	plans       []*plan.Plan // of those that made one
 	finished    bool         // one succeeded or rolled back
 	gaveUp      bool         // one ended otherwise, and released its claim
+	unclaimed   time.Time    // when the claim of one ends that nobody resumes any more; zero: there is none
 	deployedNew bool         // it deployed the new version
 }
 
@@ -90,8 +92,17 @@ func (s *SecondSluices) runElsewhere(o mode.Options, onEvent func(sluice.Envelop
 	}
 	s.deployedNew = s.deployedNew || end.Outcome == sluice.Succeeded && !s.env.Case.IsJob()
 	s.finished = s.finished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
+	if k, err := plan.ParseClaim(s.env.serviceTags()[plan.ClaimTag]); err == nil && end.State != journal.Ended &&
+		k.Deployment == id {
+		s.unclaimed = k.Until
+	}
 	s.gaveUp = s.gaveUp || end.State == journal.Ended && !s.finished && s.env.serviceTags()[plan.ClaimTag] == ""
 	return end, err
+}
+
+// haveLeft reports whether the second sluices left the service to the first: one gave it up, or its claim ran out.
+func (s *SecondSluices) haveLeft() bool {
+	return s.gaveUp || !s.unclaimed.IsZero() && !s.env.Clock.Now().Before(s.unclaimed)
 }
 
 // Exist reports whether a second sluice also runs; its writes are not checked here.

@@ -287,6 +287,34 @@ func TestScalingResumedByOthersDuringAWait(t *testing.T) {
 	}
 }
 
+// A process is killed right after it suspended auto scaling, and somebody resumes auto scaling before the next process
+// continues. That process tells the change as it sets auto scaling; the policy applies to it as to any other.
+func TestScalingResumedByOthersBetweenTwoProcesses(t *testing.T) {
+	for policy, want := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack,
+		sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			b.Scalable(2, 8, sluice.Suspension{Out: true})
+			id := b.Start(b.Files("sim/web:v2",
+				stagetest.SuspendsScaling+stagetest.WatchedPipeline+"onOutsideChange: "+string(policy)+"\n"))
+			killer := b.KillAtWrite(3, true) // the claim, the tag of auto scaling, auto scaling
+			if at := b.RunUntilKilled(id); !strings.Contains(at, "RegisterScalableTarget") {
+				b.Fatalf("killed at %q, want at the suspension", at)
+			}
+			killer.Left = -1
+			b.Scalable(2, 8, sluice.Suspension{})
+			ran := b.RunBeside(b.Engine, id)
+			b.Until("it is over", func() bool { return ran.Done })
+			if stagetest.Must(b, ran.Err); ran.Outcome != want {
+				b.Errorf("%s: %s %s\n%s", policy, ran.Outcome, ran.Cause, b.EventLog())
+			}
+			if s := b.Suspension(); s == sluice.AllSuspended {
+				b.Errorf("%s: it is still suspended", policy)
+			}
+			b.ExpectNoneLost()
+		})
+	}
+}
+
 // A change of auto scaling that is kept does not begin the wait again at every check: a version that crashes again and
 // again is taken back as without the change.
 func TestKeptChangeOfScalingDoesNotHideACrashLoop(t *testing.T) {
@@ -305,7 +333,8 @@ func TestKeptChangeOfScalingDoesNotHideACrashLoop(t *testing.T) {
 		if took := b.Clock.Now().Sub(began); !ran.Done || took > 15*time.Minute {
 			b.Fatalf("done %t after %s, want at most 15 minutes\n%s", ran.Done, took, b.EventLog())
 		}
-		if ran.Outcome != sluice.RolledBack || !strings.HasSuffix(b.RollingState(), "PRIMARY sim/web:v1 COMPLETED 4 running") {
+		if ran.Outcome != sluice.RolledBack ||
+			!strings.HasSuffix(b.RollingState(), "PRIMARY sim/web:v1 COMPLETED 4 running") {
 			b.Errorf("outcome %s (%s), state %s; want rolled back to v1", ran.Outcome, ran.Cause, b.RollingState())
 		}
 		if n := strings.Count(b.EventLog(), `[1 ECS_SYNC] warned {"message":"external change of the auto scaling`); n != 1 {

@@ -291,16 +291,29 @@ func Return(ctx context.Context, s *step.Step) error {
 	ctx = s.WithRetries(ctx)
 	s.Stage.Writes = append(s.Stage.Writes, s.Plan.Finish...)
 	live, err := prepareReturn(ctx, s)
+	// Two that claim at the same moment both lose: the other one releases its claim after ReadLag, and a read may be
+	// as old again.
+	for n := 0; n < 2 && isTaken(err); n++ {
+		if err := s.PauseFor(ctx, step.ReadLag); err != nil {
+			return err
+		}
+		live, err = prepareReturn(ctx, s)
+	}
 	if err == nil {
 		err = returnTargets(ctx, s, h, live)
 	}
-	switch sluice.KindOf(err) {
-	case sluice.Overtaken, sluice.LostClaim:
+	if isTaken(err) {
 		s.EmitWarning("auto scaling of %s is not restored: %v; previous state: %s", s.Client.Resource(), err,
 			sluice.Suspensions(h.Base))
 		return nil
 	}
 	return err
+}
+
+// isTaken reports whether another deployment has the service.
+func isTaken(err error) bool {
+	kind := sluice.KindOf(err)
+	return kind == sluice.Overtaken || kind == sluice.LostClaim
 }
 
 // LoadOverride loads our override. Its phase is empty if there is none.

@@ -356,8 +356,40 @@ func untagService(b *stagetest.Bench, keys ...string) {
 		TagKeys: keys}))(b)
 }
 
-// Another deployment suspends auto scaling after the service was read and before auto scaling is. Its tag is read again,
-// so that auto scaling is given back as it was before both.
+// Two that claim the service at the same moment both lose it. Another deployment that wrote its claim, and released it
+// again without a write, restores nothing: the first one does. While the other claim stays, auto scaling is left to it.
+func TestScalingIsGivenBackAfterBothLostTheClaim(t *testing.T) {
+	for _, released := range []bool{true, false} {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			b.Scalable(2, 8, stagetest.PartlySuspended)
+			was := b.ScalableTargets()
+			ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2", stagetest.SuspendsScaling+stagetest.WatchedPipeline)))
+			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
+			stagetest.Got(b.ECS.TagResource(context.Background(), &awsecs.TagResourceInput{ResourceArn: b.ServiceARN(),
+				Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String("slc-other 2100-01-01T01:00:00Z")}}}))(b)
+			b.Until("it notices", func() bool { return strings.Contains(b.EventLog(), `"outcome":"superseded"`) })
+			if released {
+				untagService(b, plan.ClaimTag)
+			}
+			b.Until("it is over", func() bool { return ran.Done })
+			if stagetest.Must(b, ran.Err); ran.Outcome != sluice.Superseded {
+				b.Errorf("outcome %s (%s), want superseded", ran.Outcome, ran.Cause)
+			}
+			told := strings.Contains(b.EventLog(), "is not restored: ")
+			if released {
+				b.ExpectScalingAsBefore(was)
+			} else if s := b.Suspension(); s != sluice.AllSuspended || !told {
+				b.Errorf("suspended is %s, want all as the other deployment found it; told: %t", s, told)
+			}
+			if released && told {
+				b.Errorf("it warns although auto scaling is restored\n%s", b.EventLog())
+			}
+		})
+	}
+}
+
+// Another deployment suspends auto scaling after the service was read and before auto scaling is. Its tag is
+// read again, so that auto scaling is given back as it was before both.
 func TestSuspensionThatIsNewerThanTheReadOfItsTag(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()

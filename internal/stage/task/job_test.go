@@ -184,6 +184,38 @@ func TestTasksOfALostResponseAreFound(t *testing.T) {
 	})
 }
 
+// The response is lost, and the repetition of the call is refused, as with credentials that have expired. The call
+// keeps its client token: the next process finds its tasks, or starts them with the same token.
+func TestTasksOfALostResponseAreFoundAfterARefusal(t *testing.T) {
+	refused := &sluice.Error{Op: "ecs:RunTask", Kind: sluice.Unreachable, Err: errors.New("ExpiredTokenException")}
+	for _, arrives := range []bool{false, true} {
+		onJob(t, "sim/job:v1-crash-after-20s-exit-0", 2, func(b *bench) {
+			var late func() error
+			b.job.Write = func(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+				if late != nil {
+					return refused
+				}
+				late = func() error { return permitted(context.WithoutCancel(ctx), a, call) }
+				return sluice.ErrUnanswered
+			}
+			_, err := b.job.Launch(context.Background())
+			if !errors.Is(err, refused) || !strings.Contains(err.Error(), "may have started tasks") {
+				t.Errorf("launch: %v", err)
+			}
+			if arrives {
+				check(t, late())
+			}
+			b.job.Write = permitted
+			p, err := b.job.Launch(context.Background())
+			check(t, err)
+			if p.Attempt != 1 {
+				t.Errorf("call number %d was sent, want the same call again", p.Attempt)
+			}
+			b.expectTasks(2)
+		})
+	}
+}
+
 // An hour later ECS no longer shows whether the lost call started a task: it is not repeated.
 func TestAnOldLostCallIsNotRepeated(t *testing.T) {
 	onJob(t, "sim/job:v1-crash-after-20s-exit-0", 1, func(b *bench) {

@@ -49,7 +49,8 @@ func (j *Job) Launch(ctx context.Context) (*Progress, error) {
 // launchBatch sends one call of RunTask. If the call gets no response, launchBatch searches its
 // tasks and otherwise sends it again with the same client token.
 func (j *Job) launchBatch(ctx context.Context, l *Progress, room *capacityWait) error {
-	if !l.Unanswered {
+	sentBefore := l.Unanswered // and may have started tasks, whatever its repetition gets
+	if !sentBefore {
 		l.Attempt, l.Begun, l.Unanswered = l.Attempt+1, j.Clock.Now(), true
 		l.Requested = min(ecs.RunBatch, j.Count-len(l.Tasks))
 		if err := j.Memory.Save(ctx, l); err != nil {
@@ -61,17 +62,26 @@ func (j *Job) launchBatch(ctx context.Context, l *Progress, room *capacityWait) 
 		switch {
 		case err == nil:
 			return j.saveLaunched(ctx, l, out, room)
-		case !errors.Is(err, sluice.ErrUnanswered):
+		case !errors.Is(err, sluice.ErrUnanswered) && !sentBefore:
 			l.Unanswered = false // AWS refused the call: no task was started
 			return errors.Join(err, j.Memory.Save(ctx, l))
+		case !errors.Is(err, sluice.ErrUnanswered):
+			return errRepeatRefused(err)
 		case try == maxLaunchTries:
 			return err
 		}
+		sentBefore = true
 		if err := j.findLaunched(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// errRepeatRefused adds to the refusal of a call that an earlier attempt may have started tasks. The call keeps its
+// number and its client token: the next process sends it again.
+func errRepeatRefused(err error) error {
+	return fmt.Errorf("%w; an earlier attempt without a response may have started tasks", err)
 }
 
 func (j *Job) callRunTask(ctx context.Context, l *Progress) (ecs.Launched, error) {
