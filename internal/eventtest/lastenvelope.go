@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/eventschema"
 )
 
 // LastEnvelope returns the last line of a text, and fails if it is not the JSON of e, or if the schema of events does not
@@ -21,7 +20,7 @@ func LastEnvelope(t *testing.T, text string, e sluice.Envelope) string {
 		t.Errorf("event %s is printed as %s, %v", e.Kind, last, err)
 		return ""
 	}
-	checker, err := eventschema.NewChecker()
+	checker, err := NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ var layerTable = []layerRow{
 		also: []string{"internal/verdict", "internal/verdict/diagnosis"}},
 	{pkg: "internal/analysis", layer: 1, // arithmetic only: the standard library
 		tests: []string{"internal/cli/goldentest"}}, // the table of docs/statistics.md
-	{pkg: "internal/eventschema", layer: 1, below: []int{0}, libs: []string{schema}},
+	{pkg: "internal/eventschema", layer: 1, below: []int{0}},
 	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
 	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
@@ -172,7 +172,8 @@ var layerTable = []layerRow{
 	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"internal/parent"}},
 	{pkg: "internal/terraform", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
-	{pkg: "internal/eventtest", layer: 1, below: []int{0}, also: []string{"internal/eventschema"}}, // tests of front ends run it
+	{pkg: "internal/eventtest", layer: 1, below: []int{0}, libs: []string{schema},
+		also: []string{"internal/eventschema"}}, // tests of front ends run it
 	{pkg: "internal/layers", layer: 5, free: true},
 	{pkg: "internal/mutants", layer: 5, free: true},
 

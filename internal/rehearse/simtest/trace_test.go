@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sluice-ecs/sluice/internal/eventschema"
+	"github.com/sluice-ecs/sluice/internal/eventtest"
 )
 
 var (
@@ -34,7 +34,7 @@ const (
 // drawn case. A change that means to do otherwise records the traces anew (make trace
 // RECORD=1), and says so in the changelog.
 func TestTracesAreAsRecorded(t *testing.T) {
-	schema, err := eventschema.NewChecker()
+	schema, err := eventtest.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func readTraces(t *testing.T) (lines []string) {
 }
 
 // writeTrace writes the four parts of a seed's trace as files.
-func writeTrace(t *testing.T, seed uint64, schema *eventschema.Checker) {
+func writeTrace(t *testing.T, seed uint64, schema *eventtest.Checker) {
 	t.Helper()
 	c := Generate(seed)
 	r, trace := RunTraced(c, schema.CheckEvent)

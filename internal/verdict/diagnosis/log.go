@@ -43,7 +43,9 @@ func (c Cause) correctBy(l Log) Cause {
 
 // isExecFormat reports whether a line is of a program of another architecture.
 func isExecFormat(line string) bool {
-	return slices.ContainsFunc(runReasons, func(r reason) bool { return r.kind == ExecFormat && r.match.MatchString(line) })
+	return slices.ContainsFunc(runReasons, func(r reason) bool {
+		return r.kind == ExecFormat && r.match().MatchString(line)
+	})
 }
 
 // Logs returns the logs that were added.

@@ -1,17 +1,21 @@
 package diagnosis
 
-import "regexp"
+import (
+	"regexp"
+	"sync"
+)
 
 // reason is a published reason of AWS: an error, an event or a description of a target. It has one remedy.
 type reason struct {
-	match  *regexp.Regexp
+	match  func() *regexp.Regexp // compiled when it is first asked: most runs need none
 	kind   Kind
 	advice string // one sentence: what to do; "": the advice of the kind
 }
 
 // says makes a row of a pattern in RE2 syntax without case.
 func says(pattern string, kind Kind, advice string) reason {
-	return reason{regexp.MustCompile(`(?i)` + pattern), kind, advice}
+	compile := func() *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
+	return reason{sync.OnceValue(compile), kind, advice}
 }
 
 // unreachable are the words for a service that a task cannot reach.
@@ -40,7 +44,7 @@ func firstReason(text string, fits func(reason) bool) (reason, bool) {
 	text = generalPart.ReplaceAllString(text, "")
 	for _, group := range reasons {
 		for _, r := range group {
-			if fits(r) && r.match.MatchString(text) {
+			if fits(r) && r.match().MatchString(text) {
 				return r, true
 			}
 		}

@@ -62,12 +62,12 @@ func TestEveryReasonIsPublished(t *testing.T) {
 	for _, p := range readPublished(t) {
 		r, ok := firstReason(p.cause().Text, func(r reason) bool { return string(r.kind) == p.kind })
 		if ok {
-			used[r.match.String()] = true
+			used[r.match().String()] = true
 		}
 	}
 	others := []string{"dependency graph:", "outofmemoryerror"} // their texts are in other tests
 	for _, r := range slices.Concat(reasons...) {
-		if pattern := r.match.String(); !used[pattern] && !slices.ContainsFunc(others, func(o string) bool {
+		if pattern := r.match().String(); !used[pattern] && !slices.ContainsFunc(others, func(o string) bool {
 			return strings.Contains(pattern, o)
 		}) {
 			t.Errorf("no published reason has the pattern %s", pattern)

@@ -1,17 +1,16 @@
-package eventschema_test
+package eventtest
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/eventschema"
 )
 
 // Each event without values is valid, and so are the first line and kinds of newer versions. Misspelt fields, missing
 // ones and values of another type are not.
 func TestCheck(t *testing.T) {
-	checker, err := eventschema.NewChecker()
+	checker, err := NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
