@@ -1,5 +1,7 @@
 # make          build, vet, staticcheck, gofmt, tests
 # make test     must pass before a change is merged; needs only Go
+# make test-long  what make test leaves out: more seeds, a tenth of the mutations, processes that are killed, a trial
+#               release; CI runs it too
 # make test-real  the tests with programs of others: installs Prometheus from Debian, uses terraform and pulumi
 #               (SUDO=sudo if you are not root)
 # make check    slower checks: staticcheck, cross builds, go.mod, binary size
@@ -16,7 +18,7 @@
 #               with a record; RECORD=1 writes the record again, SEED=7 INTO=folder writes
 #               one trace
 # make mutants  broken rules; a test or the simulation must fail for each: ONLY=journal
-#               runs those of one area; make test runs a tenth
+#               runs those of one area; make test-long runs a tenth
 # make gates    the error rates of metric gates and of other methods, with simulated releases
 # make bench    the promised figures, with their targets
 # make layers   the rules for the layers of the module
@@ -54,7 +56,7 @@ RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -not -path './dist/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: release release-check all build vet staticcheck fmt layers generated test test-real engine sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
+.PHONY: release release-check all build vet staticcheck fmt layers generated test test-real engine test-long sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
 
 all: build staticcheck test
 
@@ -107,8 +109,13 @@ engine:
 	cd $(ENGINE)/yaml && GOFLAGS=-mod=mod $(GO) build -o ../pulumi-language-yaml $(YAML_HOST)
 
 test: fmt layers generated vet
-	$(GO) test -timeout 30m -vet=off -ldflags=-w ./...
-	@$(MAKE) --no-print-directory release-check
+	$(GO) test -short -timeout 30m -vet=off -ldflags=-w ./...
+
+# The tests that do less, or nothing, with -short. internal/layers checks that each of them is here.
+LONG = ./cmd/sluice ./internal/mutants ./internal/rehearse/... ./internal/watch
+LONG_TESTS = Killed|Mutations|Mutants|Simulation|Traces|Rolling|Failing|FromTheEnd|Thousand
+test-long: release-check
+	$(GO) test -timeout 60m -vet=off -ldflags=-w $(LONG) -run '$(LONG_TESTS)'
 
 # The module in release writes the files of a release (docs/adr/0036-releases.md).
 release:

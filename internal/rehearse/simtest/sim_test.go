@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds  = flag.Uint64("seeds", 500/lighter, "how many seeds are simulated")
+	seeds  = flag.Uint64("seeds", 500/lighter, "how many seeds are simulated; with -short a fifth of them")
 	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
 	into   = flag.String("written", "testdata", "the folder where it is written down")
 	first  = flag.Uint64("first", 0, "the first of them; 0: SLUICE_SEED_START, or 1")
@@ -72,7 +72,11 @@ func seedsOf(t *testing.T, of *regexp.Regexp) (all []uint64) {
 	if !slices.ContainsFunc(allKinds(), func(k kind) bool { return k.share > 0 && of.MatchString(k.name) }) {
 		t.Fatalf("no kind matches %s", of)
 	}
-	for seed := firstSeed(); uint64(len(all)) < *seeds; seed++ {
+	count := *seeds
+	if testing.Short() {
+		count = (count + 4) / 5
+	}
+	for seed := firstSeed(); uint64(len(all)) < count; seed++ {
 		if of.MatchString(kindOfSeed(seed).name) {
 			all = append(all, seed)
 		}
