@@ -30,9 +30,19 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script. Each begins with a sentence on what it shows.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestLongScripts runs testdata/long: scripts of several deployments, each of which waits for AWS.
+func TestLongScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
+	runScripts(t, "testdata/long")
+}
+
+func runScripts(t *testing.T, folder string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 folder,
 		Setup:               setup,
 		Cmds:                commands,
 		RequireExplicitExec: true,

@@ -60,8 +60,9 @@ func TestPagesArePlayed(t *testing.T) {
 func playedText(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	for _, pattern := range []string{"testdata/script/*.txtar", "../../internal/cli/testdata/examples/*.txt",
-		"../../internal/cli/testdata/tutorial/*.txt", "../../examples/*/*.yaml"} {
+	for _, pattern := range []string{"testdata/script/*.txtar", "testdata/long/*.txtar",
+		"../../internal/cli/testdata/examples/*.txt", "../../internal/cli/testdata/tutorial/*.txt",
+		"../../examples/*/*.yaml"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(names), err)

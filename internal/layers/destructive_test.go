@@ -136,7 +136,7 @@ func TestDestructiveAdviceIsListed(t *testing.T) {
 // testNames returns the names of all tests and scripts.
 func testNames(t *testing.T) map[string]bool {
 	root, names := moduleRoot(t), map[string]bool{}
-	scripts, err := filepath.Glob(filepath.Join(root, "cmd/sluice/testdata/script/*.txtar"))
+	scripts, err := filepath.Glob(filepath.Join(root, "cmd/sluice/testdata/*/*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
