@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/view"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // Ending is how a deployment ended.
@@ -49,12 +50,23 @@ func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Endi
 	if err := scaling.Return(ctx, s); err != nil {
 		return end, err
 	}
-	end, err := confirmOutcome(ctx, s, o)
-	if err != nil {
-		return end, err
+	end, waited, err := confirmAndRelease(ctx, s, o)
+	if waited && err == nil {
+		s.Confirmed = nil // others may have changed or deleted what was read before the wait
+		s.Reads.EndPoll()
+		end, _, err = confirmAndRelease(ctx, s, o)
+	}
+	return end, err
+}
+
+// confirmAndRelease confirms the outcome and releases the claim. waited: the claim was not there, and it was waited for
+// after what the outcome relies on was read.
+func confirmAndRelease(ctx context.Context, s *step.Step, o sluice.Outcome) (end Ending, waited bool, err error) {
+	if end, err = confirmOutcome(ctx, s, o); err != nil {
+		return end, false, err
 	}
 	if end.Unstable != nil && s.Plan.AutoRollback && !s.CannotResume {
-		return end, nil
+		return end, false, nil
 	}
 	end.Unstable = nil
 	if end.Outcome == sluice.Gone {
@@ -64,11 +76,12 @@ func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Endi
 	if end.Outcome == sluice.Succeeded {
 		drop = s.Plan.DropTags
 	}
-	_, end.ClaimErr = claim.Release(ctx, s, end.Outcome == sluice.Superseded, drop...)
-	if !s.CannotResume && (errors.Is(end.ClaimErr, memory.ErrNotSaved) || hasNoAnswer(end.ClaimErr)) {
-		return end, end.ClaimErr
+	began := s.Clock.Now()
+	released, err := claim.Release(ctx, s, end.Outcome == sluice.Superseded, drop...)
+	if end.ClaimErr = err; !s.CannotResume && (errors.Is(err, memory.ErrNotSaved) || hasNoAnswer(err)) {
+		return end, false, err
 	}
-	return end, nil
+	return end, err == nil && !released && s.Clock.Now().Sub(began) >= watch.LongestRead, nil
 }
 
 // tryDeregisterOld calls DeregisterOld. A failure is reported as a warning and does not change the

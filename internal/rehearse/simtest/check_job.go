@@ -160,11 +160,12 @@ func (f *simulation) lacksTaskResults() bool {
 }
 
 // endTogether reports whether containers of a task may end between two polls, a failed one among them: no read shows
-// then which one ended first, and AWS gives no times of containers. While ECS's answers to RunTask are lost, nobody reads
+// then which one ended first, and AWS gives no times of containers. While ECS's answers are lost, nobody reads
 // the tasks.
 func (f *simulation) endTogether() bool {
 	unread := 2 * time.Second
-	if f.env.Case.HasFault("lost-reply ecs:RunTask", "lost-reply ecs:*", "lost-reply *") {
+	if f.env.Case.HasFault("outage", "lost-reply ecs:RunTask", "lost-reply ecs:DescribeTasks",
+		"lost-reply ecs:*", "lost-reply *") {
 		unread = time.Hour
 	}
 	for _, t := range f.jobTasks() {

@@ -39,7 +39,7 @@ func (n InstanceClient) runEach(ctx context.Context, act sluice.Act, operation, 
 			all = append(all, startedOperation{i, id})
 		}
 		failed, err := n.collectFailed(ctx, all, ids)
-		if ctx.Err() != nil {
+		if err != nil && len(failed) == 0 {
 			n.awaitAll(ctx, all)
 		}
 		if err != nil && (try >= n.Tries || len(failed) == 0) {
@@ -50,16 +50,24 @@ func (n InstanceClient) runEach(ctx context.Context, act sluice.Act, operation, 
 	return nil
 }
 
+// maxUnreadTries is how often awaitAll reads an operation whose reads fail: a caller that stops ends the retries of a
+// call too.
+const maxUnreadTries = 10
+
 // awaitAll waits for operations to end although the caller stops. A following step may read
 // immediately and must not see a state that is about to change.
 func (n InstanceClient) awaitAll(ctx context.Context, all []startedOperation) {
 	ctx = context.WithoutCancel(ctx)
+	unread := 0
 	for _, b := range all {
-		if b.id == "" {
-			continue
-		}
-		if _, err := n.awaitOperation(ctx, b.id); err != nil {
-			return
+		for b.id != "" {
+			_, err := n.awaitOperation(ctx, b.id)
+			if err == nil || sluice.KindOf(err) == sluice.Stall {
+				break
+			}
+			if unread++; unread == maxUnreadTries || n.Pause(ctx, readInterval) != nil {
+				return
+			}
 		}
 	}
 }

@@ -53,6 +53,30 @@ func TestNothingIsUnderWayWhereItStops(t *testing.T) {
 	}
 }
 
+// The read of an operation is given up, as the host does that gets a command: the operation is waited for all the same.
+func TestNothingIsUnderWayWhereAReadIsGivenUp(t *testing.T) {
+	on(t, usual(), func(b *bed) {
+		instances := b.driver().Instances
+		pause, halted := instances.Pause, errors.New("a person asks for the rollback")
+		paused := 0
+		instances.Pause = func(ctx context.Context, d time.Duration) error {
+			if paused++; paused == 1 {
+				return halted
+			}
+			return pause(ctx, d)
+		}
+		if err := instances.Deregister(context.Background(), free, cloudmap.PrimaryInstances,
+			b.registered()[:2]); !errors.Is(err, halted) {
+			t.Fatalf("the deregistration ended with %v, want %v", err, halted)
+		}
+		at := b.registered()
+		b.pass(time.Minute)
+		if later := b.registered(); !slices.Equal(at, later) {
+			t.Errorf("%v are registered, a minute later %v", at, later)
+		}
+	})
+}
+
 // registered are the ids of all instances, in order.
 func (b *bed) registered() (ids []string) {
 	all, err := b.driver().Instances.ListInstances(context.Background())

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice"
@@ -86,6 +87,27 @@ func TestRollbackAfterTheClaimOfARollingDeploymentWasRemoved(t *testing.T) {
 		}
 		b.ExpectNoneLost()
 	})
+}
+
+// While a deployment waits at its end for AWS to show its removed claim, somebody deletes the service: the
+// outcome is not the one of the reads before.
+func TestChangeWhileTheClaimIsWaitedForAtTheEnd(t *testing.T) {
+	for change, want := range map[string]sluice.Outcome{"none": sluice.Succeeded, "delete": sluice.Gone} {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			b.AfterWrite("ecs:DeleteTaskSet", time.Second, func() { removeClaim(b) })
+			ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2", "")))
+			b.Until("the claim is waited for", func() bool { return strings.Contains(b.EventLog(), "AWS to show tag") })
+			if change == "delete" {
+				stagetest.Must(b, b.Clock.Sleep(context.Background(), 3*time.Second))
+				stagetest.Got(b.ECS.DeleteService(context.Background(), &awsecs.DeleteServiceInput{
+					Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+			}
+			b.Until("it is over", func() bool { return ran.Done })
+			if stagetest.Must(b, ran.Err); ran.Outcome != want {
+				b.Errorf("change %s: outcome %s (%s), want %s\n%s", change, ran.Outcome, ran.Cause, want, b.EventLog())
+			}
+		})
+	}
 }
 
 // A tool that removes the tag at once each time pauses the deployment. The rollback that the advice names

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -50,6 +51,34 @@ func TestNamedCanaryThatCrashesIsTakenAway(t *testing.T) {
 				b.Errorf("%s", flow)
 			}
 		})
+	}
+}
+
+// A person asks for the rollback while Cloud Map deregisters the former version's tasks, or just after it. Reads still
+// show them then: the rollback registers them again before it deregisters others, so that the name is never empty.
+func TestNamedRollbackRightAfterADeregistration(t *testing.T) {
+	for _, fault := range []string{"stale servicediscovery:* by=5s", "5xx servicediscovery:GetOperation p=0.5", ""} {
+		for after := range 4 {
+			for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+				"blue/green": stagetest.NamedBlueGreen} {
+				stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
+					ctx := context.Background()
+					if fault != "" {
+						stagetest.Must(b, b.Sim.Inject(fault))
+					}
+					id := b.StartNamed("sim/api:v2", pipeline)
+					b.AfterWrite("servicediscovery:DeregisterInstance", time.Duration(after)*time.Second, func() {
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+					})
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					b.Sim.ClearFaults()
+					b.ExpectNamed(end, sluice.RolledBack, "requested", stagetest.NamedV1, "4 primary, 0 canary")
+					if b.ExpectNobodyLost(); b.Failed() {
+						b.Fatalf("%s, %ds after the write, under %q", flow, after, fault)
+					}
+				})
+			}
+		}
 	}
 }
 

@@ -238,6 +238,14 @@ func (d *traffic) RestoreRoutes(ctx context.Context) error {
 		return err
 	}
 	warnSetUnhealthy(d)
+	if sends && !d.step.HasAwaitedReadLag() { // a stage that was interrupted has just changed the name
+		if err := d.step.AwaitReadLag(ctx); err != nil {
+			return err
+		}
+		if err := refreshTasks(ctx, d); err != nil {
+			return err
+		}
+	}
 	switch {
 	case d.names.LastRead().Pool().Primary == 0:
 		return d.RouteAllToPrimary(ctx)
