@@ -75,8 +75,7 @@ func (h *helpAll) Set(string) error {
 	return pflag.ErrHelp
 }
 
-// registerHelp makes help of all commands, with --help-all. It does not use cobra's templates, because with
-// text/template in the binary the linker must keep every exported method of every AWS client, some 12 MB.
+// registerHelp makes help of all commands, with --help-all. Cobra's templates know no groups of flags.
 func registerHelp(root *cobra.Command) {
 	all := &helpAll{}
 	root.PersistentFlags().VarPF(all, "help-all", "", "help with the rare flags").NoOptDefVal = "true"

@@ -96,49 +96,16 @@ func (e *Environment) AddState(prefix string, state []byte) error {
 	return nil
 }
 
-// textOf returns a value as a template writes it: a text as it is, and any other value as JSON.
-func textOf(value any) (any, error) {
-	if _, isText := value.(string); isText {
-		return value, nil
+// text checks the number of arguments, and returns the value as a template writes it: a text as it is, and any other
+// value as JSON.
+func (l lookup) text(args ...any) (string, error) {
+	if len(args) < l.least || len(args) > max(l.maxArgs, len(l.params)) {
+		return "", fmt.Errorf("%s takes %s, and got %d", l.name, sluice.Plural(l.least, "argument"), len(args))
+	}
+	value, err := l.read(args)
+	if text, isText := value.(string); isText || err != nil {
+		return text, err
 	}
 	data, err := json.Marshal(value)
 	return string(data), err
-}
-
-// call checks the number of arguments and reads the value.
-func (l lookup) call(args []any) (any, error) {
-	if len(args) < l.least || len(args) > max(l.maxArgs, len(l.params)) {
-		return nil, fmt.Errorf("%s takes %s, and got %d", l.name, sluice.Plural(l.least, "argument"), len(args))
-	}
-	return l.read(args)
-}
-
-// addLookups adds the lookups to the functions of a template.
-func (e Environment) addLookups(functions map[string]func(args []any) (any, error)) {
-	for _, l := range e.lookups {
-		if l.onlyJsonnet {
-			continue
-		}
-		functions[l.name] = func(args []any) (any, error) {
-			value, err := l.call(args)
-			if err != nil {
-				return nil, err
-			}
-			return textOf(value)
-		}
-		if !l.isFormatted {
-			continue
-		}
-		functions[l.name+"f"] = func(args []any) (any, error) {
-			format, ok := first(args).(string)
-			if !ok {
-				return nil, fmt.Errorf("%sf needs a format", l.name)
-			}
-			value, err := l.read([]any{fmt.Sprintf(format, args[1:]...)})
-			if err != nil {
-				return nil, err
-			}
-			return textOf(value)
-		}
-	}
 }

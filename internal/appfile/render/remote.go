@@ -137,8 +137,8 @@ func elementOf(value, kind string, index []any) (string, error) {
 	}
 	n := -1
 	switch i := index[0].(type) {
-	case int64:
-		n = int(i)
+	case int:
+		n = i
 	case float64:
 		n = int(i)
 	}
