@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,8 +42,8 @@ type operation struct{ service, name string }
 
 func operationsOf(rooms []wire.API) (all []operation) {
 	for _, r := range rooms {
-		for _, f := range r.Operations {
-			all = append(all, operation{r.Name, wire.OperationName(f)})
+		for _, name := range slices.Sorted(maps.Keys(r.Operations())) {
+			all = append(all, operation{r.Name, name})
 		}
 	}
 	return all

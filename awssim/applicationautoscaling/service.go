@@ -34,7 +34,7 @@ func New(w *world.World, law *autoscaler.Controller) *Service { return &Service{
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
-		Target: "AnyScaleFrontendService", Violation: "ValidationException", Operations: s.apiOperations(),
+		Target: "AnyScaleFrontendService", Violation: "ValidationException", Service: s,
 		Constraints: constraints(), Known: []string{"GetPredictiveScalingForecast"},
 		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},
 			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{},

@@ -25,13 +25,10 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "cloudformation", ServiceID: "CloudFormation", Protocol: wire.Query, Version: "2010-05-15",
-		Namespace: "http://cloudformation.amazonaws.com/doc/2010-05-15/", Operations: New(w).apiOperations(),
+		Namespace: "http://cloudformation.amazonaws.com/doc/2010-05-15/", Service: New(w),
 		Known: []string{"CreateStack", "DeleteStack", "DescribeStackResources", "ListImports", "ListStacks", "UpdateStack"},
 	}
 }
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any { return []any{s.DescribeStacks, s.ListExports} }
 
 // state holds the stacks of a Region.
 type state struct{ stacks world.Ordered[*Stack] } // by name

@@ -34,7 +34,7 @@ func NewAPI(w *world.World) wire.API {
 		Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch",
 		Protocol: wire.CBOR, Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: "GraniteServiceVersion20100801",
 		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/",
-		Operations: New(w).apiOperations(), Violation: "ValidationError", Constraints: constraints(),
+		Service: New(w), Violation: "ValidationError", Constraints: constraints(),
 		Errors: modelledErrors(), QueryCodes: queryCodes(), Known: unsimulatedOperations(),
 		Unions: []any{&cwtypes.EvaluationCriteriaMemberPromQLCriteria{}, &cwtypes.EvaluationWindowMemberSlidingWindow{},
 			&cwtypes.EvaluationWindowMemberWallClockWindow{}},

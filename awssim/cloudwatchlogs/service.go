@@ -38,8 +38,8 @@ func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "logs", ServiceID: "CloudWatch Logs", Protocol: wire.JSON11, Target: "Logs_20140328",
 		LowerFirst: true, Violation: "InvalidParameterException", Constraints: constraints(),
-		Operations: New(w).apiOperations(),
-		Errors:     modelledErrors(), Known: unsimulatedOperations(),
+		Service: New(w),
+		Errors:  modelledErrors(), Known: unsimulatedOperations(),
 	}
 }
 

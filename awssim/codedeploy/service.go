@@ -38,7 +38,7 @@ func New(w *world.World, law *codedeployer.Controller) *Service { return &Servic
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "codedeploy", ServiceID: "CodeDeploy", Protocol: wire.JSON11, Target: "CodeDeploy_20141006",
-		Operations: s.apiOperations(), LowerFirst: true, Errors: modelledErrors(), Known: unsimulatedOperations(),
+		Service: s, LowerFirst: true, Errors: modelledErrors(), Known: unsimulatedOperations(),
 		Names: memberNames(), Missing: map[string]func(string) *world.Refusal{"GetDeployment": noDeployment},
 	}
 }

@@ -31,7 +31,7 @@ func New(w *world.World) *Service {
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "ec2", ServiceID: "EC2", Protocol: wire.EC2Query, Version: "2016-11-15",
-		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Operations: New(w).apiOperations(),
+		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Service: New(w),
 		Known: []string{"AssociateRouteTable", "CreateNatGateway", "CreateRoute", "CreateRouteTable",
 			"CreateVpcEndpoint",
 			"DescribeDhcpOptions", "DescribeInstances", "DescribeNatGateways", "DescribeNetworkAcls",

@@ -29,15 +29,10 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "ecr", ServiceID: "ECR", Protocol: wire.JSON11, Target: "AmazonEC2ContainerRegistry_V20150921",
-		LowerFirst: true, Operations: New(w).apiOperations(),
+		LowerFirst: true, Service: New(w),
 		Known: []string{"BatchCheckLayerAvailability", "CreateRepository", "DeleteRepository", "DescribeImageScanFindings",
 			"GetAuthorizationToken", "GetDownloadUrlForLayer", "ListImages"},
 	}
-}
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any {
-	return []any{s.BatchGetImage, s.DescribeImages, s.DescribePullThroughCacheRules, s.DescribeRepositories, s.PutImage}
 }
 
 // AddRepository adds a repository.

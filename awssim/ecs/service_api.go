@@ -18,7 +18,7 @@ func NewAPI(w *world.World) wire.API { return New(w).API() }
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
-		Violation: "InvalidParameterException", Operations: s.apiOperations(), LowerFirst: true, Errors: modelledErrors(),
+		Violation: "InvalidParameterException", Service: s, LowerFirst: true, Errors: modelledErrors(),
 		Unions: unionMembers(), Known: unsimulatedOperations(), EnumWords: enumWords(),
 		Document: func(v any) any { return ecsdocument.NewLazyDocument(v) },
 	}

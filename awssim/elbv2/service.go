@@ -51,7 +51,7 @@ func (s *Service) API() wire.API {
 		Version:   "2015-12-01",
 		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Violation: "ValidationError",
 		Constraints: pageConstraints(),
-		Operations:  s.apiOperations(),
+		Service:     s,
 		Known: []string{"AddTrustStoreRevocations", "CreateTrustStore",
 			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation",
 			"DescribeTrustStoreAssociations",

@@ -55,7 +55,7 @@ func NewAPI(principals []Principal) wire.API { return New(principals).API() }
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
-		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: s.apiOperations(),
+		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Service: s,
 		Violation: "ValidationError", Constraints: constraints(),
 		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy",
 			"GetUser", "ListRoles", "ListUsers", "CreateRole",
@@ -66,9 +66,6 @@ func (s *Service) API() wire.API {
 			&iamtypes.ServiceFailureException{}},
 	}
 }
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any { return []any{s.GetRole, s.SimulatePrincipalPolicy} }
 
 // allowEverything returns the policy of a principal that is not in the world file.
 func allowEverything() Policy {

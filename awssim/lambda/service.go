@@ -26,13 +26,10 @@ func New(w *world.World) *Service { return &Service{world: w} }
 // NewAPI returns the API in the form that wire serves.
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
-		Name: "lambda", ServiceID: "Lambda", Protocol: wire.REST, Route: route, Operations: New(w).apiOperations(),
+		Name: "lambda", ServiceID: "Lambda", Protocol: wire.REST, Route: route, Service: New(w),
 		Known: []string{"CreateFunction", "DeleteFunction", "Invoke", "ListFunctions", "UpdateFunctionCode"},
 	}
 }
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any { return []any{s.GetFunction, s.GetFunctionConfiguration} }
 
 // route returns the operation of a request.
 func route(method, path string, query url.Values) (string, map[string]string) {

@@ -28,15 +28,10 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "s3", ServiceID: "S3", Protocol: wire.REST, XMLErrors: true, Route: route,
-		Operations: New(w).apiOperations(),
+		Service: New(w),
 		Known: []string{"CopyObject", "CreateBucket", "DeleteObject", "ListBuckets", "ListObjectsV2",
 			"PutObject"},
 	}
-}
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any {
-	return []any{s.GetBucketLocation, s.GetObject, s.HeadBucket, s.HeadObject}
 }
 
 // route returns the operation of a path-style request, /<bucket>/<key>.

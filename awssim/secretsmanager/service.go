@@ -27,15 +27,10 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "secretsmanager", ServiceID: "Secrets Manager", Protocol: wire.JSON11, Target: "secretsmanager",
-		Operations: New(w).apiOperations(),
+		Service: New(w),
 		Known: []string{"BatchGetSecretValue", "DeleteSecret", "GetRandomPassword", "ListSecrets", "RotateSecret",
 			"TagResource", "UpdateSecret"},
 	}
-}
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any {
-	return []any{s.CreateSecret, s.DescribeSecret, s.GetSecretValue, s.PutSecretValue}
 }
 
 // state holds the secrets of a Region.

@@ -39,7 +39,7 @@ func NewAPI(w *world.World) wire.API { return New(w, cloudmap.New(w)).API() }
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
-		Target: "Route53AutoNaming_v20170314", Violation: "InvalidInput", Operations: s.apiOperations(),
+		Target: "Route53AutoNaming_v20170314", Violation: "InvalidInput", Service: s,
 		Constraints: constraints(),
 		Errors: []smithy.APIError{&sdtypes.CustomHealthNotFound{}, &sdtypes.DuplicateRequest{},
 			&sdtypes.InstanceNotFound{},
@@ -49,22 +49,6 @@ func (s *Service) API() wire.API {
 			&sdtypes.ResourceNotFoundException{}, &sdtypes.ServiceAlreadyExists{},
 			&sdtypes.ServiceAttributesLimitExceededException{},
 			&sdtypes.ServiceNotFound{}, &sdtypes.TooManyTagsException{}},
-	}
-}
-
-// apiOperations lists the methods that are API calls.
-func (s *Service) apiOperations() []any {
-	return []any{
-		s.CreateHttpNamespace, s.CreatePrivateDnsNamespace, s.CreatePublicDnsNamespace, s.CreateService,
-		s.DeleteNamespace, s.DeleteService,
-		s.DeleteServiceAttributes, s.DeregisterInstance, s.DiscoverInstances, s.DiscoverInstancesRevision,
-		s.GetInstance,
-		s.GetInstancesHealthStatus, s.GetNamespace, s.GetOperation, s.GetService, s.GetServiceAttributes,
-		s.ListInstances, s.ListNamespaces,
-		s.ListOperations, s.ListServices, s.ListTagsForResource, s.RegisterInstance, s.TagResource, s.UntagResource,
-		s.UpdateHttpNamespace,
-		s.UpdateInstanceCustomHealthStatus, s.UpdatePrivateDnsNamespace, s.UpdatePublicDnsNamespace, s.UpdateService,
-		s.UpdateServiceAttributes,
 	}
 }
 

@@ -38,7 +38,7 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "ssm", ServiceID: "SSM", Protocol: wire.JSON11, Target: "AmazonSSM",
-		Operations: New(w).apiOperations(), Violation: "ValidationException",
+		Service: New(w), Violation: "ValidationException",
 		Constraints: map[string]wire.Constraint{
 			"GetParameterInput.Name":   {Required: true, Length: []int{1, 2048}},
 			"GetParametersInput.Names": {Required: true, Length: []int{1, maxNames}},
@@ -46,11 +46,6 @@ func NewAPI(w *world.World) wire.API {
 		Known: []string{"DeleteParameter", "DescribeParameters", "GetParameterHistory", "GetParametersByPath",
 			"LabelParameterVersion", "TerminateSession"},
 	}
-}
-
-// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any {
-	return []any{s.GetParameter, s.GetParameters, s.PutParameter, s.StartSession}
 }
 
 // state holds the parameters of a Region.

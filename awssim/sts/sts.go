@@ -31,7 +31,7 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "sts", ServiceID: "STS", Protocol: wire.Query, Version: "2011-06-15",
-		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Operations: New(w).apiOperations(),
+		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Service: New(w),
 		Names:    map[string]string{"PolicyDescriptorType.Arn": "arn"},
 		Unsigned: []string{"AssumeRoleWithWebIdentity", "AssumeRoleWithSAML"},
 		Known: []string{"AssumeRoleWithSAML", "AssumeRoot", "DecodeAuthorizationMessage", "GetDelegatedAccessToken",

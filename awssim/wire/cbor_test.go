@@ -41,7 +41,7 @@ func (a *alarms) PutMetricData(_ context.Context, in *awscw.PutMetricDataInput) 
 func (a *alarms) room() wire.API {
 	return wire.API{Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch", Protocol: wire.CBOR,
 		Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: granite, Version: "2010-08-01",
-		Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: methods(a),
+		Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Service: a,
 		Errors: []smithy.APIError{&cwtypes.ResourceNotFoundException{}, &cwtypes.ResourceNotFound{},
 			&cwtypes.InvalidFormatFault{}},
 		QueryCodes: map[string]string{"InvalidFormatFault": "InvalidFormat", "ResourceNotFound": "ResourceNotFound",

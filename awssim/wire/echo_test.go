@@ -57,7 +57,7 @@ func (e *echo) RegisterTaskDefinition(_ context.Context,
 
 func (e *echo) room() wire.API {
 	return wire.API{Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
-		Operations: methods(e), LowerFirst: true, Document: func(v any) any { return document.NewLazyDocument(v) },
+		Service: e, LowerFirst: true, Document: func(v any) any { return document.NewLazyDocument(v) },
 		Errors: []smithy.APIError{&ecstypes.ClusterNotFoundException{}, &ecstypes.ServerException{},
 			&ecstypes.ClientException{}},
 		Unions: []any{&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}},
@@ -89,7 +89,7 @@ func (b *balancers) DeleteRule(context.Context, *awselb.DeleteRuleInput) (*awsel
 func (b *balancers) room() wire.API {
 	return wire.API{Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
 		Version: "2015-12-01", Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
-		Operations: methods(b),
+		Service: b,
 		Errors: []smithy.APIError{&elbtypes.TargetGroupNotFoundException{},
 			&elbtypes.ALPNPolicyNotSupportedException{}}}
 }

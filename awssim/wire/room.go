@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,9 +43,8 @@ type API struct {
 	// XMLErrors: refusals are XML, as of S3; REST only. Otherwise they are JSON, as of Lambda.
 	XMLErrors bool
 
-	// Operations are the calls of the API: bound methods of the form
-	// func(context.Context, *XInput) (*XOutput, error), called X, or [Named].
-	Operations []any
+	// Service has the calls of the API: see [API.Operations].
+	Service any
 
 	// LowerFirst: field names begin with a lower-case letter (ECS, CodeDeploy, Logs); otherwise
 	// they are the Go names.
@@ -119,13 +117,8 @@ func prepareAPI(r API) *preparedAPI {
 	o := &preparedAPI{API: r, ops: map[string]*operation{}, knownOperations: setOf(r.Known),
 		unsignedOperations: setOf(r.Unsigned), errors: modelledErrors(r)}
 	o.codec = &codec{api: &o.API, plans: map[reflect.Type]*shape{}}
-	for _, f := range r.Operations {
-		v := reflect.ValueOf(callOf(f))
-		if !isOperation(v.Type()) {
-			panic(fmt.Sprintf("wire: API %q: %s is not an operation", r.Name, v.Type()))
-		}
-		name := OperationName(f)
-		o.ops[name] = &operation{name: name, call: v, in: v.Type().In(1).Elem(), out: v.Type().Out(0).Elem()}
+	for name, call := range r.Operations() {
+		o.ops[name] = &operation{name: name, call: call, in: call.Type().In(1).Elem(), out: call.Type().Out(0).Elem()}
 	}
 	if len(o.ops) == 0 {
 		panic(fmt.Sprintf("wire: API %q has no operations", r.Name))
@@ -134,25 +127,17 @@ func prepareAPI(r API) *preparedAPI {
 	return o
 }
 
-// Named is an operation whose name does not follow from its input's type.
-type Named struct {
-	Name string
-	Call any
-}
-
-// OperationName returns the name of an operation: X of *XInput, unless it is [Named].
-func OperationName(operation any) string {
-	if n, ok := operation.(Named); ok {
-		return n.Name
+// Operations returns the calls of an API by name: the exported methods of its service that have the form
+// func(context.Context, *XInput) (*XOutput, error).
+func (r API) Operations() map[string]reflect.Value {
+	all := map[string]reflect.Value{}
+	service := reflect.ValueOf(r.Service)
+	for i := range service.NumMethod() {
+		if call := service.Method(i); isOperation(call.Type()) {
+			all[service.Type().Method(i).Name] = call
+		}
 	}
-	return strings.TrimSuffix(reflect.TypeOf(operation).In(1).Elem().Name(), "Input")
-}
-
-func callOf(operation any) any {
-	if n, ok := operation.(Named); ok {
-		return n.Call
-	}
-	return operation
+	return all
 }
 
 func isOperation(t reflect.Type) bool {
