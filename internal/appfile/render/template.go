@@ -33,7 +33,7 @@ func (e Environment) executeTemplate(file, text string) ([]byte, error) {
 	if !strings.Contains(text, "{{") {
 		return []byte(text), nil
 	}
-	t, err := template.New("text").Option("missingkey=error").Funcs(e.functions()).Parse(text)
+	t, err := template.New("text").Funcs(e.functions()).Parse(text)
 	if err != nil {
 		return nil, e.templateProblem(file, err)
 	}
