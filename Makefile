@@ -112,8 +112,8 @@ test: fmt layers generated vet
 	$(GO) test -short -timeout 30m -vet=off -ldflags=-w ./...
 
 # The tests that do less, or nothing, with -short. internal/layers checks that each of them is here.
-LONG = ./cmd/sluice ./internal/mutants ./internal/rehearse/... ./internal/watch
-LONG_TESTS = Long|Killed|Mutations|Mutants|Simulation|Traces|Rolling|Failing|FromTheEnd|Thousand
+LONG = ./cmd/sluice ./internal/mutants ./internal/piped ./internal/rehearse/... ./internal/watch
+LONG_TESTS = Long|Killed|Outage|Mutations|Mutants|Simulation|Traces|Rolling|Failing|FromTheEnd|Thousand
 test-long: release-check
 	$(GO) test -timeout 60m -vet=off -ldflags=-w $(LONG) -run '$(LONG_TESTS)'
 

@@ -26,6 +26,9 @@ const sampled = 61
 // found, nothing is made twice, no request is lost, and the end is that of a
 // deployment that was not killed.
 func TestKilledAnywhereInPiped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
 	t.Parallel()
 	points := 0
 	for _, name := range slices.Sorted(maps.Keys(courses())) {

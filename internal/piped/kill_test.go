@@ -83,6 +83,9 @@ func backAfter(n int) func(*deployment) {
 // virtual time this is done at every point of every course (TestKilledAnywhereInPiped);
 // here real processes die.
 func TestKilledAtEverySave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
 	t.Parallel()
 	for name, o := range ends() {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +120,9 @@ var shiftTime = regexp.MustCompile(`"shiftedAt":"[^"]*"`)
 // The plugin is killed before each kind of write reaches AWS, and between the call
 // and its answer: AWS has done what was asked, and nobody heard of it.
 func TestKilledBetweenCallAndAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
 	t.Parallel()
 	for name, o := range ends() {
 		t.Run(name, func(t *testing.T) {

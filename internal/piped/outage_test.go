@@ -15,6 +15,9 @@ var outageCourses = []string{"task sets", "task sets, rolled back after stage 3"
 // Piped cannot pause a stage. If AWS stops to answer at any call of a stage, for longer than
 // each call is tried, the stage continues when AWS answers again, and the end is the same.
 func TestStageContinuesAfterAnOutageAtAnyCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
 	t.Parallel()
 	count := 0
 	for _, name := range outageCourses {

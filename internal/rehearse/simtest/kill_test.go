@@ -27,6 +27,9 @@ const (
 // nothing is made twice (P5). With -kills every point of every flow is played, about
 // 27,000: 45 minutes of one processor; -flows restricts it to some.
 func TestKilledAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
 	points, slots := 0, make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
 	for _, fl := range append(Flows(), OutsideFlows()...) {

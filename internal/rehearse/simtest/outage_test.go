@@ -32,6 +32,9 @@ const outagePoints = 40
 // a deployment: each one reaches the end that was asked for, or pauses and reaches it
 // when it is resumed. No request is lost.
 func TestOutages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-long runs it")
+	}
 	only := regexp.MustCompile(*outageKinds)
 	total, failed, paused := 0, 0, 0
 	var requests, lost float64
