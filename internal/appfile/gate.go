@@ -40,7 +40,7 @@ func (g Gate) Compares() bool {
 
 // readsClosedMinutes reports whether the gate sees a minute only some time after its end.
 func (g Gate) readsClosedMinutes() bool {
-	return g.Counts() || g.Read.Provider != nil && g.Read.Provider.Type == "CLOUDWATCH"
+	return g.Counts() || g.Read.Provider != nil && g.Read.Provider.Type == ProviderCloudWatch
 }
 
 // FirstValue returns how long after it begins to count a gate can have its first value: at the soonest, and at the
@@ -92,14 +92,6 @@ type Signal struct {
 type Queries struct {
 	Canary  string `json:"canary"`
 	Control string `json:"control,omitempty"` // primary, or baseline
-}
-
-// Provider is a metric provider of the file, in piped's shape. Config has no secrets, only the places
-// of secrets.
-type Provider struct {
-	Name   string            `json:"name"`
-	Type   string            `json:"type"`
-	Config map[string]string `json:"config,omitempty"`
 }
 
 // HTTPCheck is a request whose response decides.

@@ -23,14 +23,14 @@ const (
 // gateReader reads the gates of a checked file.
 type gateReader struct {
 	*loader
-	providers map[string]Provider
+	providers map[string]fileProvider
 	undecided Reaction // default of the format
 	isWhole   bool     // the gates are of the whole pipeline
 }
 
 // newGateReader reads the providers of the file.
 func (l *loader) newGateReader(spec *definition.Node) *gateReader {
-	r := &gateReader{loader: l, providers: map[string]Provider{}, undecided: Hold}
+	r := &gateReader{loader: l, providers: map[string]fileProvider{}, undecided: Hold}
 	if r.isOfPipeCD() {
 		r.undecided = Pass
 	}
@@ -66,72 +66,6 @@ func (r *gateReader) readProvidersFile() {
 	c.checkValue(list, analysisProvidersKey().shape, "analysisProviders")
 	r.problems = append(r.problems, c.problems...)
 	r.addProviders(src, list)
-}
-
-func (r *gateReader) addProviders(src *definition.Source, list *definition.Node) {
-	for _, n := range values.Items(list) {
-		p := Provider{Name: values.Text(n.Get("name")), Type: values.Text(n.Get("type")),
-			Config: providerConfig(n.Get("config"))}
-		if _, twice := r.providers[p.Name]; twice {
-			r.addProblem(src.At(n, "analysisProviders: %s is given twice", p.Name))
-		}
-		r.checkProvider(src, n, p)
-		r.providers[p.Name] = p
-	}
-}
-
-// providerConfig returns the settings of a provider: a header is under its name after "headers.", and sigv4 is
-// true or a Region.
-func providerConfig(n *definition.Node) map[string]string {
-	config := map[string]string{}
-	for _, e := range values.Entries(n) {
-		switch {
-		case e.Key == "headers":
-			for _, h := range values.Entries(e.Value) {
-				config["headers."+h.Key] = h.Value.Text
-			}
-		case e.Key == "sigv4" && e.Value.Kind == definition.Map:
-			config[e.Key] = values.Text(e.Value.Get("region"))
-		case values.IsGiven(e.Value):
-			config[e.Key] = e.Value.Text
-		}
-	}
-	return config
-}
-
-// checkProvider refuses a provider without a setting that its type needs, or with one of another type.
-func (r *gateReader) checkProvider(src *definition.Source, n *definition.Node, p Provider) {
-	allowed, needed := providerSettings(p.Type)
-	for _, name := range needed {
-		if p.Config[name] == "" {
-			problem := src.At(n, "analysisProviders: %s (%s) has no config.%s", p.Name, p.Type, name)
-			r.addProblem(problem.LacksIn(n, "config", name))
-		}
-	}
-	config := n.Get("config")
-	if config == nil {
-		return
-	}
-	for _, e := range config.Entries {
-		if !slices.Contains(allowed, e.Key) {
-			r.addProblem(src.AtKey(e, "analysisProviders: %s (%s) does not use config.%s", p.Name, p.Type, e.Key))
-		}
-	}
-}
-
-// providerSettings returns the settings of a type of provider, and those that it needs.
-func providerSettings(kind string) (allowed, needed []string) {
-	switch kind {
-	case "PROMETHEUS":
-		return []string{"address", "username", "password", "usernameFile", "passwordFile", "bearer", "sigv4", "headers"},
-			[]string{"address"}
-	case "DATADOG":
-		return []string{"address", "apiKeyFile", "applicationKeyFile", "apiKey", "applicationKey"}, nil
-	case "WEB":
-		return []string{"address", "username", "password", "usernameFile", "passwordFile", "bearer", "headers"},
-			[]string{"address"}
-	}
-	return nil, nil
 }
 
 // readAnalysis reads the options of an ANALYSIS stage.

@@ -118,29 +118,3 @@ func gatesKey(sentence string) key {
 	return honouredKey("gates", shape{kind: list, of: &shape{kind: object, keys: keys,
 		complete: append(completeMetric(), []string{"alarm"}, []string{"https"}, []string{"command"})}}, sentence)
 }
-
-// analysisProvidersKey returns the key of the metric providers, in piped's shape.
-func analysisProvidersKey() key {
-	config := shape{kind: object, keys: []key{
-		honouredKey("address", shape{kind: text, min: 1}, "PROMETHEUS, WEB: the URL of the API. DATADOG: the site."),
-		honouredKey("username", shape{kind: text, min: 1}, "PROMETHEUS, WEB: the user name, or its place."),
-		honouredKey("password", shape{kind: secretPlace}, "PROMETHEUS, WEB: the place of the password: env:NAME or ssm:/name."),
-		honouredKey("headers", shape{kind: labels}, "PROMETHEUS, WEB: headers of each request; secrets by their place."),
-		honouredKey("usernameFile", shape{kind: text, min: 1}, "PROMETHEUS: the file with the user name."),
-		honouredKey("passwordFile", shape{kind: text, min: 1}, "PROMETHEUS: the file with the password."),
-		honouredKey("bearer", shape{kind: secretPlace}, "PROMETHEUS, WEB: the place of the token: env:NAME or ssm:/name."),
-		honouredKey("sigv4", shape{}, "PROMETHEUS: true, or {region: NAME}: sign the requests for Amazon Managed Service for "+
-			"Prometheus."),
-		honouredKey("apiKeyFile", shape{kind: text, min: 1}, "DATADOG: the file with the API key."),
-		honouredKey("applicationKeyFile", shape{kind: text, min: 1}, "DATADOG: the file with the application key."),
-		honouredKey("apiKey", shape{kind: secretPlace}, "DATADOG: the place of the API key: env:NAME or ssm:/name."),
-		honouredKey("applicationKey", shape{kind: secretPlace}, "DATADOG: the place of the application key."),
-	}}
-	return honouredKey("analysisProviders", shape{kind: list, of: &shape{kind: object, keys: []key{
-		neededKey("name", shape{kind: text, min: 1}, "The name of the provider."),
-		neededKey("type", shape{kind: choice, words: []string{"CLOUDWATCH", "PROMETHEUS", "DATADOG", "WEB"},
-			refused: []refusedWord{{"STACKDRIVER", "sluice has no provider for Google Cloud; use PROMETHEUS or WEB"}}},
-			"The kind of provider."),
-		honouredKey("config", config, "Its settings."),
-	}}}, "The metric providers, in the shape of piped's configuration. Secrets are named by their place only.")
-}

@@ -164,7 +164,8 @@ func (m *metricReader) findProvider() *Provider {
 	names := slices.Sorted(maps.Keys(m.gates.providers))
 	switch {
 	case ok:
-		return &p
+		m.gates.checkConfig(p)
+		return &p.Provider
 	case values.Text(n) == "":
 		problem := m.file.At(m.from, "a gate with a query needs a provider")
 		problem.Next = "add provider: " + strings.Join(names, " or ")
@@ -219,7 +220,7 @@ func (m *metricReader) expand(n *definition.Node, variant string, of map[string]
 
 // checkInterval refuses readings more often than metrics appear.
 func (m *metricReader) checkInterval(g Gate) {
-	fromAWS := g.Read.Signal != nil || g.Read.Provider != nil && g.Read.Provider.Type == "CLOUDWATCH"
+	fromAWS := g.Read.Signal != nil || g.Read.Provider != nil && g.Read.Provider.Type == ProviderCloudWatch
 	if fromAWS && g.Interval < time.Minute {
 		m.problem(m.get("interval"), "gate %s is read every %s, and CloudWatch has one value per minute: use 1m or more",
 			g.Name, g.Interval)

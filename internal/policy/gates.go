@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -31,10 +32,10 @@ func (b *builder) allowGateReads() {
 
 // allowProvider allows to query a metric provider in AWS, and to read the secrets of any.
 func (b *builder) allowProvider(p appfile.Provider) {
-	if p.Type == "CLOUDWATCH" {
+	if p.Type == appfile.ProviderCloudWatch {
 		b.allowActions(readGates, []string{wildcard}, "cloudwatch:GetMetricData")
 	}
-	if region, signed := p.Config["sigv4"]; signed && region != "false" {
+	if region, isSigned := p.Config.SigningRegion(); isSigned {
 		b.allowActions(queryPrometheus, []string{b.workspaceARN(p.Config["address"], region)}, "aps:QueryMetrics")
 	}
 	for _, value := range p.Config {
@@ -51,20 +52,13 @@ func (b *builder) allowSecret(value string) {
 }
 
 // workspaceARN returns the ARN of a workspace of Amazon Managed Service for Prometheus, by the address of its API:
-// https://aps-workspaces.REGION.amazonaws.com/workspaces/ID. region is true, or the Region that the file names.
+// https://aps-workspaces.REGION.amazonaws.com/workspaces/ID. An empty region is any.
 func (b *builder) workspaceARN(address, region string) string {
 	id := "*"
 	if u, err := url.Parse(address); err == nil {
-		parts := strings.Split(u.Host, ".")
-		if region == "true" && len(parts) > 2 && strings.HasPrefix(parts[0], "aps-workspaces") {
-			region = parts[1]
-		}
 		if _, path, found := strings.Cut(u.Path, "/workspaces/"); found {
 			id, _, _ = strings.Cut(path, "/")
 		}
 	}
-	if region == "true" {
-		region = "*"
-	}
-	return b.arnInRegion("aps", region, "workspace/"+id)
+	return b.arnInRegion("aps", cmp.Or(region, "*"), "workspace/"+id)
 }

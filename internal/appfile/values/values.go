@@ -187,3 +187,10 @@ func IsSecretPlace(text string) bool {
 	ok, err := regexp.MatchString(`^(env:[A-Za-z_][A-Za-z0-9_]*|ssm:/?[A-Za-z0-9_./-]+)$`, text)
 	return ok && err == nil
 }
+
+// IsReference reports whether a value of a metric provider is read from elsewhere: it names the place of a secret, or
+// file:path for a file of piped.
+func IsReference(text string) bool {
+	kind, name, _ := strings.Cut(text, ":")
+	return name != "" && (kind == "env" || kind == "ssm" || kind == "file")
+}

@@ -1,7 +1,6 @@
-// Package provider reads the configuration of metric providers, in the form of piped's
-// analysisProviders, and opens their sources.
+// Package provider opens the sources of metric providers. Package appfile reads and checks their configuration, which has
+// references to secrets and no secret.
 //
-// A configuration has references to secrets and no secret: environment variables, parameters of
-// Systems Manager, and files as piped has them. Its errors are sentences about one provider; the
-// caller adds the place in the file. Start reading at [Parse], then [Provider.Open].
+// A new type of provider has a package beside this one, which passes the suite of package sourcetest and is opened in
+// [Open]; a row in appfile's providers.go, with its keys; and a row in docs/reference/metrics.md.
 package provider

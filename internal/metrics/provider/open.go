@@ -1,13 +1,13 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,6 +15,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/metrics/datadog"
 	"github.com/sluice-ecs/sluice/internal/metrics/httpread"
@@ -37,58 +39,59 @@ type Environment struct {
 
 // Open resolves the provider's credentials and returns its source. It sends no request to the
 // provider.
-func (p Provider) Open(ctx context.Context, env Environment) (metrics.Source, error) {
+func Open(ctx context.Context, p appfile.Provider, env Environment) (metrics.Source, error) {
 	o := opener{p, env, httpread.Reader{Name: p.Name, Client: env.Client}}
+	address := p.Config["address"]
 	switch p.Type {
-	case CloudWatch:
+	case appfile.ProviderCloudWatch:
 		return metrics.NewCloudWatch(p.Name, env.Metrics), nil
-	case Datadog:
-		return o.openDatadog(ctx)
-	case Prometheus:
+	case appfile.ProviderDatadog:
+		return o.openDatadog(ctx, address)
+	case appfile.ProviderPrometheus:
 		if err := o.authorize(ctx); err != nil {
 			return nil, err
 		}
-		return prometheus.New(p.Config.Address, o.reader), nil
-	case Web:
+		return prometheus.New(address, o.reader), nil
+	case appfile.ProviderWeb:
 		if err := o.authorize(ctx); err != nil {
 			return nil, err
 		}
-		return web.New(p.Config.Address, http.Header{"Accept": {"application/json"}}, o.reader), nil
+		return web.New(address, http.Header{"Accept": {"application/json"}}, o.reader), nil
 	}
-	return nil, o.openError(typeError(string(p.Type)), "correct the type")
+	return nil, o.openError(fmt.Errorf("%q is no type of provider", p.Type), "correct the type")
 }
 
-// CheckQuery returns why the provider refuses a query whatever its data are; nil if sluice cannot
+// CheckQuery returns why a type of provider refuses a query whatever its data are; nil if sluice cannot
 // know that. step is the time between two values.
-func (p Provider) CheckQuery(query string, step time.Duration) error {
+func CheckQuery(kind, query string, step time.Duration) error {
 	switch {
 	case strings.TrimSpace(query) == "":
 		return errors.New("the query is empty")
-	case p.Type == CloudWatch:
+	case kind == appfile.ProviderCloudWatch:
 		_, err := metrics.ParseQuery(query, step)
 		return err
-	case p.Type == Web:
+	case kind == appfile.ProviderWeb:
 		return web.CheckQuery(query)
 	}
 	return nil
 }
 
 type opener struct {
-	provider Provider
+	provider appfile.Provider
 	env      Environment
 	reader   httpread.Reader
 }
 
-func (o *opener) openDatadog(ctx context.Context) (metrics.Source, error) {
-	address, err := datadog.Address(o.provider.Config.Address)
+func (o *opener) openDatadog(ctx context.Context, site string) (metrics.Source, error) {
+	address, err := datadog.Address(site)
 	if err != nil {
 		return nil, o.openError(err, "correct the address")
 	}
 	var keys datadog.Keys
-	if keys.API, err = o.resolve(ctx, "apiKey", o.provider.Config.APIKey); err != nil {
+	if keys.API, err = o.resolve(ctx, "apiKey", o.provider.Config.Place("apiKey")); err != nil {
 		return nil, err
 	}
-	if keys.Application, err = o.resolve(ctx, "applicationKey", o.provider.Config.ApplicationKey); err != nil {
+	if keys.Application, err = o.resolve(ctx, "applicationKey", o.provider.Config.Place("applicationKey")); err != nil {
 		return nil, err
 	}
 	return datadog.New(address, keys, o.reader), nil
@@ -100,29 +103,30 @@ func (o *opener) authorize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := o.provider.Config
+	config := o.provider.Config
 	var sign func(context.Context, *http.Request, string) error
+	region, isSigned := config.SigningRegion()
 	switch {
-	case c.Bearer != "":
-		token, err := o.resolve(ctx, "bearer", c.Bearer)
+	case config["bearer"] != "":
+		token, err := o.resolve(ctx, "bearer", config["bearer"])
 		if err != nil {
 			return err
 		}
 		header.Set("Authorization", "Bearer "+token)
-	case c.Username != "":
+	case config.Place("username") != "":
 		basic := &http.Request{Header: header}
-		name, err := o.resolve(ctx, "username", c.Username)
+		name, err := o.resolve(ctx, "username", config.Place("username"))
 		if err != nil {
 			return err
 		}
-		password, err := o.resolve(ctx, "password", c.Password)
+		password, err := o.resolve(ctx, "password", config.Place("password"))
 		if err != nil {
 			return err
 		}
 		basic.SetBasicAuth(name, password)
 		o.reader.Secrets = append(o.reader.Secrets, header.Get("Authorization")[len("Basic "):])
-	case c.SigV4 != nil:
-		sign = o.signer()
+	case isSigned:
+		sign = o.signer(cmp.Or(region, o.env.Region))
 	}
 	o.reader.Authorize = func(ctx context.Context, r *http.Request, body string) error {
 		for name, values := range header {
@@ -141,22 +145,22 @@ func (o *opener) authorize(ctx context.Context) error {
 
 func (o *opener) resolveHeaders(ctx context.Context) (http.Header, error) {
 	header := http.Header{}
-	for _, h := range o.provider.Config.Headers {
-		value, err := o.resolve(ctx, "headers."+h.Name, h.Value)
+	for _, h := range o.provider.Config.Headers() {
+		value, err := o.resolve(ctx, "headers."+h.Key, h.Value)
 		if err != nil {
 			return nil, err
 		}
-		header.Set(h.Name, value)
+		header.Set(h.Key, value)
 	}
 	return header, nil
 }
 
 // resolve returns the value of a text or of a reference. Values of references are never shown.
-func (o *opener) resolve(ctx context.Context, key string, ref Ref) (string, error) {
-	if !ref.IsReference() {
-		return string(ref), nil
+func (o *opener) resolve(ctx context.Context, key, ref string) (string, error) {
+	if !values.IsReference(ref) {
+		return ref, nil
 	}
-	value, err := o.env.Resolve(ctx, string(ref))
+	value, err := o.env.Resolve(ctx, ref)
 	value = strings.TrimRight(value, "\r\n") // files end with a line end
 	switch {
 	case err != nil:
@@ -173,11 +177,11 @@ func (o *opener) resolve(ctx context.Context, key string, ref Ref) (string, erro
 	return value, nil
 }
 
-func (o *opener) adviceFor(ref Ref, err error) string {
+func (o *opener) adviceFor(ref string, err error) string {
 	if next := sluice.NextStep(err); next != "" {
 		return next
 	}
-	kind, name, _ := strings.Cut(string(ref), ":")
+	kind, name, _ := strings.Cut(ref, ":")
 	switch kind {
 	case "env":
 		return "set the environment variable " + name
@@ -188,8 +192,8 @@ func (o *opener) adviceFor(ref Ref, err error) string {
 }
 
 // signer returns the function that signs requests for Amazon Managed Service for Prometheus.
-func (o *opener) signer() func(context.Context, *http.Request, string) error {
-	signer, region := v4.NewSigner(), o.provider.signingRegion(o.env.Region)
+func (o *opener) signer(region string) func(context.Context, *http.Request, string) error {
+	signer := v4.NewSigner()
 	return func(ctx context.Context, r *http.Request, body string) error {
 		keys, err := o.env.Credentials.Retrieve(ctx)
 		if err == nil {
@@ -202,19 +206,6 @@ func (o *opener) signer() func(context.Context, *http.Request, string) error {
 		return &sluice.Error{Op: "sign query", Resource: o.provider.Name, Kind: sluice.KindOf(err),
 			Err: sluice.Inner(err), Next: sluice.NextStep(err)}
 	}
-}
-
-// signingRegion returns the Region of the configuration, of the address, or of the account.
-func (p Provider) signingRegion(ofAccount string) string {
-	if p.Config.SigV4.Region != "" {
-		return p.Config.SigV4.Region
-	}
-	if u, err := url.Parse(p.Config.Address); err == nil {
-		if parts := strings.Split(u.Hostname(), "."); len(parts) > 3 && strings.HasPrefix(parts[0], "aps-workspaces") {
-			return parts[1]
-		}
-	}
-	return ofAccount
 }
 
 func (o *opener) openError(err error, next string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 )
 
@@ -38,7 +40,7 @@ func (fixedKeys) Retrieve(context.Context) (aws.Credentials, error) {
 }
 
 // open opens a provider whose requests arrive at a server, and returns a query's error and its request.
-func open(t *testing.T, p Provider, status int, body string) (*http.Request, error) {
+func open(t *testing.T, p appfile.Provider, status int, body string) (*http.Request, error) {
 	t.Helper()
 	var got *http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,10 +49,9 @@ func open(t *testing.T, p Provider, status int, body string) (*http.Request, err
 		fmt.Fprint(w, body)
 	}))
 	defer server.Close()
-	if strings.HasPrefix(p.Config.Address, "http") {
-		p.Config.Address = server.URL + strings.TrimPrefix(p.Config.Address, "https://p.test")
-	}
-	source, err := p.Open(t.Context(), Environment{Client: server.Client(), Resolve: resolve, Credentials: fixedKeys{},
+	p.Config = maps.Clone(p.Config)
+	p.Config["address"] = server.URL + strings.TrimPrefix(p.Config["address"], "https://p.test")
+	source, err := Open(t.Context(), p, Environment{Client: server.Client(), Resolve: resolve, Credentials: fixedKeys{},
 		Region: "us-east-1", Now: now})
 	if err != nil {
 		return nil, err
@@ -67,41 +68,40 @@ const (
 // Requests carry the values of the references.
 func TestRequestsAreAuthorized(t *testing.T) {
 	for _, c := range []struct {
-		provider     Provider
+		kind         string
+		config       appfile.ProviderConfig
 		body         string
 		header, want string
 	}{
-		{Provider{Type: Prometheus, Config: Config{Bearer: "env:TOKEN"}}, emptyMatrix, "Authorization",
+		{appfile.ProviderPrometheus, appfile.ProviderConfig{"bearer": "env:TOKEN"}, emptyMatrix, "Authorization",
 			"Bearer PLANTED-token"},
-		{Provider{Type: Prometheus, Config: Config{Username: "file:/u", Password: "ssm:/p"}}, emptyMatrix, "Authorization",
-			"Basic cmVhZGVyOlBMQU5URUQtcGFzc3dvcmQ="},
-		{Provider{Type: Prometheus, Config: Config{Headers: []Header{{"x-scope-orgid", "team"}}}}, emptyMatrix,
+		{appfile.ProviderPrometheus, appfile.ProviderConfig{"usernameFile": "/u", "password": "ssm:/p"}, emptyMatrix,
+			"Authorization", "Basic cmVhZGVyOlBMQU5URUQtcGFzc3dvcmQ="},
+		{appfile.ProviderPrometheus, appfile.ProviderConfig{"headers.x-scope-orgid": "team"}, emptyMatrix,
 			"X-Scope-OrgID", "team"},
-		{Provider{Type: Web, Config: Config{Headers: []Header{{"X-Token", "env:TOKEN"}}}}, `{"x": 1}`, "X-Token",
-			"PLANTED-token"},
-		{Provider{Type: Datadog, Config: Config{APIKey: "env:TOKEN", ApplicationKey: "ssm:/p"}}, emptySeries, "DD-API-KEY",
-			"PLANTED-token"},
-		{Provider{Type: Datadog, Config: Config{APIKey: "env:TOKEN", ApplicationKey: "ssm:/p"}}, emptySeries,
+		{appfile.ProviderWeb, appfile.ProviderConfig{"headers.X-Token": "env:TOKEN", "headers.X-TokenFile": "a"}, `{"x": 1}`,
+			"X-Token", "PLANTED-token"},
+		{appfile.ProviderDatadog, appfile.ProviderConfig{"apiKey": "env:TOKEN", "applicationKey": "ssm:/p"}, emptySeries,
+			"DD-API-KEY", "PLANTED-token"},
+		{appfile.ProviderDatadog, appfile.ProviderConfig{"apiKeyFile": "/u", "applicationKey": "ssm:/p"}, emptySeries,
 			"DD-APPLICATION-KEY", "PLANTED-password"},
 	} {
-		c.provider.Config.Address = "https://p.test"
-		r, err := open(t, c.provider, 200, c.body)
+		r, err := open(t, appfile.Provider{Type: c.kind, Config: c.config}, 200, c.body)
 		if err != nil || r.Header.Get(c.header) != c.want {
-			t.Errorf("%+v: %v, %v", c.provider, r, err)
+			t.Errorf("%s %v: %v, %v", c.kind, c.config, r, err)
 		}
 	}
 }
 
 // A value of a reference is in no error, even if the provider returns it.
 func TestErrorsHaveNoCredentials(t *testing.T) {
-	for value, c := range map[string]Config{
-		"PLANTED-token":                    {Bearer: "env:TOKEN"},
-		"PLANTED-password":                 {Username: "file:/u", Password: "ssm:/p"},
-		"cmVhZGVyOlBMQU5URUQtcGFzc3dvcmQ=": {Username: "file:/u", Password: "ssm:/p"},
-		"PLANTED-token ":                   {Headers: []Header{{"X-Token", "env:TOKEN"}}},
+	for value, c := range map[string]appfile.ProviderConfig{
+		"PLANTED-token":                    {"bearer": "env:TOKEN"},
+		"PLANTED-password":                 {"usernameFile": "/u", "password": "ssm:/p"},
+		"cmVhZGVyOlBMQU5URUQtcGFzc3dvcmQ=": {"usernameFile": "/u", "password": "ssm:/p"},
+		"PLANTED-token ":                   {"headers.X-Token": "env:TOKEN"},
 	} {
-		c.Address = "https://p.test"
-		_, err := open(t, Provider{Name: "prom", Type: Prometheus, Config: c}, 403, "no access for "+value)
+		_, err := open(t, appfile.Provider{Name: "prom", Type: appfile.ProviderPrometheus, Config: c}, 403, "no access for "+value)
 		if sluice.KindOf(err) != sluice.Denied || strings.Contains(err.Error(), strings.TrimSpace(value)) ||
 			!strings.Contains(err.Error(), "no access for ***") {
 			t.Errorf("%+v: %v", c, err)
@@ -111,8 +111,8 @@ func TestErrorsHaveNoCredentials(t *testing.T) {
 
 // Requests for Amazon Managed Service for Prometheus are signed for the Region of the workspace.
 func TestSigV4(t *testing.T) {
-	p := Provider{Name: "amp", Type: Prometheus,
-		Config: Config{Address: "https://p.test/workspaces/ws-1", SigV4: &SigV4{}}}
+	p := appfile.Provider{Name: "amp", Type: appfile.ProviderPrometheus,
+		Config: appfile.ProviderConfig{"address": "https://p.test/workspaces/ws-1", "sigv4": "true"}}
 	r, err := open(t, p, 200, emptyMatrix)
 	if err != nil {
 		t.Fatal(err)
@@ -125,30 +125,34 @@ func TestSigV4(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1":      "eu-west-1",
 		"https://aps-workspaces-fips.us-west-2.amazonaws.com/workspaces/ws-1": "us-west-2",
-		"https://amp.proxy.test/x": "us-east-1",
+		"https://amp.proxy.test/x": "",
 	} {
-		p.Config.Address = address
-		if got := p.signingRegion("us-east-1"); got != want {
-			t.Errorf("%s: %s", address, got)
+		p.Config["address"] = address
+		if got, isSigned := p.Config.SigningRegion(); got != want || !isSigned {
+			t.Errorf("%s: %s, signed: %t", address, got, isSigned)
 		}
 	}
-	p.Config.SigV4.Region = "ap-south-1"
-	if got := p.signingRegion("us-east-1"); got != "ap-south-1" {
+	p.Config["sigv4"] = "ap-south-1"
+	if got, isSigned := p.Config.SigningRegion(); got != "ap-south-1" || !isSigned {
 		t.Error(got)
+	}
+	p.Config["sigv4"] = "false"
+	if _, isSigned := p.Config.SigningRegion(); isSigned {
+		t.Error("sigv4: false signs")
 	}
 }
 
 // A reference without a value is an error that names the reference and the remedy.
 func TestMissingCredentials(t *testing.T) {
-	for ref, want := range map[Ref][2]string{
+	for ref, want := range map[string][2]string{
 		"env:GONE":  {"bearer: env:GONE: it is not set", "set the environment variable GONE"},
 		"ssm:/gone": {"bearer: ssm:/gone", "create the parameter /gone in Systems Manager"},
 		"file:/x":   {"bearer: file:/x", "create the file /x"},
 		"env:EMPTY": {"env:EMPTY is empty", "set the environment variable EMPTY"},
 		"env:LINES": {"env:LINES has several lines", "correct the value"},
 	} {
-		_, err := open(t, Provider{Name: "prom", Type: Prometheus,
-			Config: Config{Address: "https://p.test", Bearer: ref}}, 200, "")
+		_, err := open(t, appfile.Provider{Name: "prom", Type: appfile.ProviderPrometheus,
+			Config: appfile.ProviderConfig{"bearer": ref}}, 200, "")
 		if err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(sluice.NextStep(err), want[1]) ||
 			!strings.Contains(err.Error(), "(prom)") {
 			t.Errorf("%s: %v, next %s", ref, err, sluice.NextStep(err))
@@ -158,15 +162,13 @@ func TestMissingCredentials(t *testing.T) {
 
 // A query that cannot be right is refused without a request, where sluice knows its language.
 func TestCheckQuery(t *testing.T) {
-	for _, c := range []struct {
-		kind        Type
-		query, want string
-	}{
-		{Prometheus, "sum(x)", ""}, {Datadog, "avg:x{*}", ""}, {Prometheus, " ", "is empty"},
-		{Web, ".a / .b", ""}, {Web, ".a /", "no expression of jq"},
-		{CloudWatch, "S M Sum", ""}, {CloudWatch, "S M", "is no metric"},
+	for _, c := range []struct{ kind, query, want string }{
+		{appfile.ProviderPrometheus, "sum(x)", ""}, {appfile.ProviderDatadog, "avg:x{*}", ""},
+		{appfile.ProviderPrometheus, " ", "is empty"},
+		{appfile.ProviderWeb, ".a / .b", ""}, {appfile.ProviderWeb, ".a /", "no expression of jq"},
+		{appfile.ProviderCloudWatch, "S M Sum", ""}, {appfile.ProviderCloudWatch, "S M", "is no metric"},
 	} {
-		err := Provider{Type: c.kind}.CheckQuery(c.query, time.Minute)
+		err := CheckQuery(c.kind, c.query, time.Minute)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %q: %v, want %q", c.kind, c.query, err, c.want)
 		}

@@ -27,7 +27,7 @@ type Source struct {
 // and credentials.
 func New(address string, header http.Header, reader httpread.Reader) *Source {
 	reader.Op = "query web API"
-	return &Source{reader: reader, address: address, header: header}
+	return &Source{reader: reader, address: strings.TrimSuffix(address, "/"), header: header}
 }
 
 // query is a text of a gate: an expression of jq. Its first line may be a path, which is appended to

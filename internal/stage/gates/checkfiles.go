@@ -38,15 +38,11 @@ func checkGate(ctx context.Context, g appfile.Gate, outside *step.OutsideAWS) er
 	if g.Read.Provider == nil {
 		return nil
 	}
-	p, err := parseProvider(*g.Read.Provider)
-	if err != nil {
-		return err
-	}
 	for _, text := range queriesOf(g) {
-		if err := p.CheckQuery(text, stepOf(g)); err != nil {
+		if err := provider.CheckQuery(g.Read.Provider.Type, text, stepOf(g)); err != nil {
 			return err
 		}
 	}
-	_, err = p.Open(ctx, provider.Environment{Client: outside.HTTP, Resolve: outside.Secret})
+	_, err := provider.Open(ctx, *g.Read.Provider, provider.Environment{Client: outside.HTTP, Resolve: outside.Secret})
 	return err
 }

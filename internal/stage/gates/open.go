@@ -44,11 +44,8 @@ func openSignal(s *step.Step, g appfile.Gate) (reader, error) {
 
 // openQuery opens the provider of a gate with queries.
 func openQuery(s *step.Step, g appfile.Gate) (reader, error) {
-	source, err := places{s.Account, s.Clock, s.OutsideAWS}.openSource(*g.Read.Provider)
-	if err == nil {
-		err = prepareQueries(source, g, s.Clock.Now())
-	}
-	if err != nil {
+	source := places{s.Account, s.Clock, s.OutsideAWS}.openSource(*g.Read.Provider)
+	if err := prepareQueries(source, g, s.Clock.Now()); err != nil {
 		return nil, gateError(g, err)
 	}
 	if g.Counts() {

@@ -2,9 +2,6 @@ package gates
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +16,7 @@ import (
 // lazySource opens its provider at the first query: credentials that cannot be read then are a missing
 // answer, not the end of the stage.
 type lazySource struct {
-	provider provider.Provider
+	provider appfile.Provider
 	env      provider.Environment
 
 	mu     sync.Mutex
@@ -52,7 +49,7 @@ func (l *lazySource) open(ctx context.Context) (_ metrics.Source, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.source == nil {
-		l.source, err = l.provider.Open(ctx, l.env)
+		l.source, err = provider.Open(ctx, l.provider, l.env)
 	}
 	return l.source, err
 }
@@ -65,39 +62,10 @@ type places struct {
 }
 
 // openSource returns the source of a provider of the file. It makes no call.
-func (p places) openSource(from appfile.Provider) (metrics.Source, error) {
-	if from.Type == string(provider.CloudWatch) {
-		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(p.account, p.clock)), nil
+func (p places) openSource(from appfile.Provider) metrics.Source {
+	if from.Type == appfile.ProviderCloudWatch {
+		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(p.account, p.clock))
 	}
-	parsed, err := parseProvider(from)
-	if err != nil {
-		return nil, err
-	}
-	return &lazySource{provider: parsed, env: provider.Environment{Client: p.outside.HTTP, Resolve: p.outside.Secret,
-		Credentials: p.account.Credentials(), Region: p.account.Region(), Now: p.clock.Now}}, nil
-}
-
-// parseProvider returns the provider with its settings checked.
-func parseProvider(from appfile.Provider) (provider.Provider, error) {
-	config := map[string]any{}
-	headers := map[string]any{}
-	for key, value := range from.Config {
-		name, isHeader := strings.CutPrefix(key, "headers.")
-		switch {
-		case isHeader:
-			headers[name], config["headers"] = value, headers
-		case key == "sigv4" && value == "true":
-			config[key] = true
-		case key == "sigv4":
-			config[key] = map[string]any{"region": value}
-		default:
-			config[key] = value
-		}
-	}
-	p, problems := provider.Parse(from.Name, from.Type, config)
-	var all []error
-	for _, x := range problems {
-		all = append(all, fmt.Errorf("provider %s: %w", from.Name, x.Err))
-	}
-	return p, errors.Join(all...)
+	return &lazySource{provider: from, env: provider.Environment{Client: p.outside.HTTP, Resolve: p.outside.Secret,
+		Credentials: p.account.Credentials(), Region: p.account.Region(), Now: p.clock.Now}}
 }

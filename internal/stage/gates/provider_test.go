@@ -113,13 +113,13 @@ func TestGatesThatCannotAnswerAreRefused(t *testing.T) {
 			"{provider: prom, query: q, expected: {max: 1}}":     "there is no such secret",
 			"{provider: web, query: '.a |', expected: {max: 1}}": "no expression of jq",
 			"{provider: cw, query: 'a b', expected: {max: 1}}":   "is no metric",
-			"{provider: host, query: q, expected: {max: 1}}":     "no URL with http:// or https://",
+			"{provider: dd, query: q, expected: {max: 1}}":       "no site of Datadog",
 			"{command: {run: [./nope.sh]}}":                      "no such file or directory",
 			"{command: {run: [no-such-program]}}":                "executable file not found in $PATH",
 		} {
 			files := b.Files("sim/web:v2", judged("{name: WAIT, with: {duration: 20m, gates: ["+gate+"]}}")+`analysisProviders:
   - {name: prom, type: PROMETHEUS, config: {address: "https://p.example", bearer: env:OTHER}}
-  - {name: host, type: PROMETHEUS, config: {address: "p.example"}}
+  - {name: dd, type: DATADOG, config: {address: "p.example", apiKey: env:TOKEN, applicationKey: env:TOKEN}}
   - {name: web, type: WEB, config: {address: "https://w.example"}}
   - {name: cw, type: CLOUDWATCH}
 `)

@@ -97,11 +97,8 @@ func openPast(from Past, g appfile.Gate) (r pastReader, skipped string, err erro
 	case g.ComparesWithEarlier():
 		return nil, "PREVIOUS compares with a deployment of its own time", nil
 	case read.Provider != nil:
-		source, err := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*read.Provider)
-		if err == nil {
-			err = prepareQueries(source, g, from.Span.From)
-		}
-		if err != nil {
+		source := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*read.Provider)
+		if err := prepareQueries(source, g, from.Span.From); err != nil {
 			return nil, "", gateError(g, err)
 		}
 		if g.Counts() {

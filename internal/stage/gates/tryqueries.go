@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/metrics/provider"
 )
 
 // Trial is what one gate would read now.
@@ -21,7 +20,7 @@ func TryQueries(ctx context.Context, from Past, all []appfile.PlacedGate) []Tria
 	out := make([]Trial, len(all))
 	for i, g := range all {
 		out[i] = Trial{Gate: g, Err: checkGate(ctx, g.Gate, from.OutsideAWS)}
-		if p := g.Read.Provider; out[i].Err == nil && p != nil && p.Type != string(provider.CloudWatch) {
+		if p := g.Read.Provider; out[i].Err == nil && p != nil && p.Type != appfile.ProviderCloudWatch {
 			out[i].IsRead = true
 			out[i].Values, out[i].Err = countValues(ctx, from, g.Gate)
 		}
@@ -31,10 +30,7 @@ func TryQueries(ctx context.Context, from Past, all []appfile.PlacedGate) []Tria
 
 // countValues sends the queries of a gate and returns how many values they have.
 func countValues(ctx context.Context, from Past, g appfile.Gate) (n int, err error) {
-	source, err := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*g.Read.Provider)
-	if err != nil {
-		return 0, err
-	}
+	source := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*g.Read.Provider)
 	for _, text := range queriesOf(g) {
 		points, err := queryPoints(ctx, source, text, from.Span, stepOf(g), g.How.PipeCD)
 		if err != nil {
