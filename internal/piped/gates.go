@@ -36,7 +36,7 @@ func (e *pluginEntry) refuseGates(app *appfile.Application) error {
 				"has a provider with a secret of piped's machine")
 		}
 		if h := g.Read.HTTPS; h != nil && slices.ContainsFunc(h.Headers, func(h appfile.Header) bool {
-			return values.IsSecretPlace(h.Value)
+			return values.IsReference(h.Value)
 		}) {
 			refuse("remove the header", "sends a secret of piped's machine")
 		}
@@ -47,7 +47,7 @@ func (e *pluginEntry) refuseGates(app *appfile.Application) error {
 // hasSecret reports whether a provider's configuration names the place of a secret.
 func hasSecret(config map[string]string) bool {
 	for key, value := range config {
-		if strings.HasSuffix(key, "File") || values.IsSecretPlace(value) {
+		if strings.HasSuffix(key, "File") || values.IsReference(value) {
 			return true
 		}
 	}

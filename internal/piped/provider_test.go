@@ -99,6 +99,12 @@ func TestSecretsOfPipedAreNotSentToOthers(t *testing.T) {
 		"file": {`{"duration":"25m","metrics":[{"provider":"own","query":"q","expected":{"max":1}}]}`,
 			`{name: own, type: PROMETHEUS, config: {address: "` + server.URL + `", usernameFile: /etc/hostname, passwordFile: /etc/hostname}}`,
 			"has a provider with a secret of piped's machine"},
+		"file in a header": {`{"duration":"25m","metrics":[{"provider":"own","query":"q","expected":{"max":1}}]}`,
+			`{name: own, type: WEB, config: {address: "` + server.URL + `", headers: {X-Info: "file:/etc/hostname"}}}`,
+			"has a provider with a secret of piped's machine"},
+		"parameter by its ARN": {`{"duration":"25m","https":[{"url":"` + server.URL + `","headers":[{"key":"X-Info","value":` +
+			`"ssm:arn:aws:ssm:us-east-1:000000000000:parameter/x"}]}]}`,
+			`{name: own, type: WEB, config: {address: "` + server.URL + `"}}`, "sends a secret of piped's machine"},
 		"header": {`{"duration":"25m","https":[{"url":"` + server.URL + `","headers":[{"key":"Authorization","value":"env:PROMETHEUS_TOKEN"}]}]}`,
 			`{name: own, type: WEB, config: {address: "` + server.URL + `"}}`, "sends a secret of piped's machine"},
 	} {

@@ -188,8 +188,8 @@ func IsSecretPlace(text string) bool {
 	return ok && err == nil
 }
 
-// IsReference reports whether a value of a metric provider is read from elsewhere: it names the place of a secret, or
-// file:path for a file of piped.
+// IsReference reports whether a value of a gate or of a metric provider may be read from elsewhere, whatever name follows:
+// env:NAME, ssm:/name or the ARN of a parameter, and file:path.
 func IsReference(text string) bool {
 	kind, name, _ := strings.Cut(text, ":")
 	return name != "" && (kind == "env" || kind == "ssm" || kind == "file")
