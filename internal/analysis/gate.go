@@ -1,11 +1,5 @@
 package analysis
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
-
 // Strategy is how a gate compares what it sees.
 type Strategy string
 
@@ -20,9 +14,9 @@ const (
 	Checked        Strategy = "CHECK"           // a request, a command or an alarm that passes or fails
 )
 
-// Strategies returns all strategies.
+// Strategies returns the strategies of metrics: all but [Checked].
 func Strategies() []Strategy {
-	return []Strategy{Sequential, Threshold, Previous, CanaryBaseline, CanaryPrimary, Paired, Checked}
+	return []Strategy{Sequential, Threshold, Previous, CanaryBaseline, CanaryPrimary, Paired}
 }
 
 // ComparesVariants reports whether the strategy compares a series of the canary with one of another variant.
@@ -63,7 +57,6 @@ type Gate struct {
 	FailureLimit int      `json:"failureLimit,omitempty"` // failed looks that are tolerated
 	SkipOnNoData bool     `json:"skipOnNoData,omitempty"` // a comparison in which one side has no values is no failure
 	Deviation    string   `json:"deviation,omitempty"`    // EITHER, HIGH or LOW; default EITHER. PAIRED has it too
-	Count        int      `json:"count,omitempty"`        // looks until the gate ends as good; 0: until its time ends
 
 	ErrorLimit int `json:"errorLimit,omitempty"` // looks in a row without an answer that are tolerated; default 4
 
@@ -100,40 +93,4 @@ func setDefault[T comparable](field *T, value T) {
 	if *field == zero {
 		*field = value
 	}
-}
-
-// Validate refuses a gate that cannot judge. The error names the key of the file.
-func (g Gate) Validate() error {
-	g = g.withDefaults()
-	switch {
-	case !slices.Contains(Strategies(), g.Strategy):
-		return fmt.Errorf("strategy: %q is none of %s", g.Strategy, listStrategies())
-	case g.comparesVariants() && !(g.Worse >= 1 && g.Worse <= 1000):
-		return fmt.Errorf("worse: %v is not between 1 and 1000", g.Worse)
-	case !(g.Max >= 0 && g.Max < 1):
-		return fmt.Errorf("max: %v is not a share between 0 and 1", g.Max)
-	case !isChance(g.Alpha):
-		return fmt.Errorf("alpha: %v is not between 0 and 0.5", g.Alpha)
-	case !isChance(g.Beta):
-		return fmt.Errorf("beta: %v is not between 0 and 0.5", g.Beta)
-	case !slices.Contains([]string{Either, High, Low}, g.Deviation):
-		return fmt.Errorf("deviation: %q is none of EITHER, HIGH, LOW", g.Deviation)
-	case g.Strategy == Threshold && g.ExpectedMin == nil && g.ExpectedMax == nil:
-		return fmt.Errorf("expected: THRESHOLD needs min or max")
-	case g.ExpectedMin != nil && g.ExpectedMax != nil && *g.ExpectedMin > *g.ExpectedMax:
-		return fmt.Errorf("expected: min %v is more than max %v", *g.ExpectedMin, *g.ExpectedMax)
-	case min(g.FailureLimit, g.Spread, g.Count, g.ErrorLimit) < 0:
-		return fmt.Errorf("failureLimit, spread, count and errorLimit are not negative")
-	}
-	return nil
-}
-
-func isChance(f float64) bool { return f > 0 && f <= 0.5 }
-
-func listStrategies() string {
-	var names []string
-	for _, s := range Strategies() {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
 }

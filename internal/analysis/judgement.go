@@ -103,7 +103,7 @@ func (g Gate) hasSeenEnough(j Judgement) bool {
 	return j.HasValues && 2*enough >= j.Looks+j.Problems
 }
 
-// Text is one line for a screen.
+// Text is the numbers of a judgement in one line.
 func (j Judgement) Text() string {
 	var parts []string
 	switch {
@@ -119,9 +119,6 @@ func (j Judgement) Text() string {
 	}
 	if j.Problems > 0 {
 		parts = append(parts, fmt.Sprintf("%d without an answer", j.Problems))
-	}
-	if j.Left > 0 {
-		parts = append(parts, "about "+roughly(j.Left)+" to decide")
 	}
 	return strings.Join(parts, "  ")
 }
@@ -177,17 +174,4 @@ func thousands(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
-}
-
-// roughly is a duration in its largest unit.
-func roughly(d time.Duration) string {
-	switch {
-	case d < 90*time.Second:
-		return "1 min"
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f h", d.Hours())
-	}
-	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }

@@ -91,13 +91,6 @@ type rates struct{ canary, primary, bad float64 }
 // often seen none.
 func expectedShare(c Counts) float64 { return (float64(c.Bad) + .5) / (float64(c.All) + 1) }
 
-// Estimate is how long a good release takes to pass early, before anything is known of it: with so many
-// requests of both variants in a minute, of which a share is bad. 0 means unknown or never.
-func (g Gate) Estimate(canary, primary, bad float64) time.Duration {
-	g = g.withDefaults()
-	return toDuration(minutesUntil(make([]logs, len(equalBets)), g.growthOfGood(rates{canary, primary, bad}), 1/g.Beta))
-}
-
 // growthOfGood is the mean growth in a minute of the bets on "good", if the canary is good: without
 // failures where only max counts, else as good as the primary.
 func (g Gate) growthOfGood(r rates) []float64 {

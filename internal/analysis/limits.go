@@ -99,8 +99,6 @@ func (g Gate) judgeLooks(s *Judged, looks, all int) Judgement {
 		j.Verdict = Bad
 		j.Reason = fmt.Sprintf("%d of %s failed, %d are tolerated; the last: %s", s.Failures, readings(all),
 			g.FailureLimit, s.Failure)
-	case g.Count > 0 && looks-s.Empty >= g.Count:
-		j.Verdict = Good
 	}
 	return j
 }

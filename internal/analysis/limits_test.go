@@ -64,9 +64,6 @@ func TestThreshold(t *testing.T) {
 			Undecided, Undecided},
 		"problems, but an answer between": {oneToTen, []Look{problem, problem, problem, values(5)[0], problem, problem},
 			Undecided, Undecided},
-		"the number of looks is reached":    {Gate{ExpectedMax: number(1), Count: 2}, values(1, 1), Good, Good},
-		"one look is missing":               {Gate{ExpectedMax: number(1), Count: 3}, values(1, 1), Undecided, Good},
-		"empty looks are not in the number": {Gate{ExpectedMax: number(1), Count: 2}, []Look{{}, {}}, Undecided, Undecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seeAll(c.gate, c.looks...)
@@ -174,10 +171,6 @@ func TestCheck(t *testing.T) {
 	}
 	j := g.Judge(seeAll(g, fail, pass, fail))
 	if j.Verdict != Bad || !strings.HasSuffix(j.Reason, "the last: status 500") {
-		t.Errorf("%+v", j)
-	}
-	once := Gate{Strategy: Checked, Count: 1}
-	if j := once.Judge(seeAll(once, pass)); j.Verdict != Good {
 		t.Errorf("%+v", j)
 	}
 }
@@ -315,7 +308,7 @@ func TestKnownPValues(t *testing.T) {
 // Every state survives a resume, whatever the strategy.
 func TestStateOfLooksSurvivesAResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := Gate{Strategy: rapid.SampledFrom(Strategies()).Draw(t, "strategy"), ExpectedMax: number(5), FailureLimit: 3}
+		g := Gate{Strategy: rapid.SampledFrom(append(Strategies(), Checked)).Draw(t, "strategy"), ExpectedMax: number(5), FailureLimit: 3}
 		number := rapid.Float64()
 		var through, saved State
 		for i := range rapid.IntRange(0, 40).Draw(t, "looks") {
@@ -333,25 +326,4 @@ func TestStateOfLooksSurvivesAResume(t *testing.T) {
 			t.Fatalf("%+v\n%+v", through, saved)
 		}
 	})
-}
-
-func TestValidate(t *testing.T) {
-	for want, g := range map[string]Gate{
-		"":                                     {Strategy: Sequential},
-		"strategy: \"MEDIAN\" is none of":      {Strategy: "MEDIAN"},
-		"worse: 0.5 is not between 1 and 1000": {Strategy: Sequential, Worse: .5},
-		"max: 1 is not a share":                {Strategy: Sequential, Max: 1},
-		"alpha: 0.6 is not":                    {Strategy: Sequential, Alpha: .6},
-		"beta: -1 is not":                      {Strategy: Sequential, Beta: -1},
-		"deviation: \"UP\" is none of":         {Strategy: CanaryPrimary, Deviation: "UP"},
-		"expected: THRESHOLD needs":            {},
-		"expected: min 2 is more than max 1":   {ExpectedMin: number(2), ExpectedMax: number(1)},
-		"failureLimit, spread":                 {Strategy: Checked, FailureLimit: -1},
-		"worse: NaN":                           {Strategy: Sequential, Worse: math.NaN()},
-	} {
-		err := g.Validate()
-		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
 }

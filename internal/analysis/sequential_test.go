@@ -277,7 +277,7 @@ func TestTextOfSequential(t *testing.T) {
 	windows := append(repeat(10, window(0, 0, 51, 0, 500)), window(10, 2, 34, 2, 171), window(11, 2, 34, 1, 170),
 		window(12, 2, 34, 1, 170))
 	j := judge(Gate{}, windows...)
-	want := "canary 6/612 0.98 %  primary 4/5,511 0.07 %  odds 13.6  evidence 8.1 of 100  about 5 min to decide"
+	want := "canary 6/612 0.98 %  primary 4/5,511 0.07 %  odds 13.6  evidence 8.1 of 100"
 	if j.Text() != want {
 		t.Errorf("%s\nwant %s", j.Text(), want)
 	}
@@ -317,18 +317,23 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
+// The time until a good release passes is estimated by its rates.
 func TestEstimateBeforeAnyData(t *testing.T) {
+	estimate := func(g Gate, r rates) time.Duration {
+		g = g.withDefaults()
+		return toDuration(minutesUntil(make([]logs, len(equalBets)), g.growthOfGood(r), 1/g.Beta))
+	}
 	withMax := Gate{Strategy: Sequential, Max: .01}
 	for perMinute, want := range map[float64]time.Duration{6: 62 * time.Minute, 60: 372 * time.Second,
 		600: 37 * time.Second} {
-		if got := withMax.Estimate(perMinute, 9*perMinute, 0); got < want*9/10 || got > want*11/10 {
+		if got := estimate(withMax, rates{perMinute, 9 * perMinute, 0}); got < want*9/10 || got > want*11/10 {
 			t.Errorf("%v a minute: %v, want about %v", perMinute, got, want)
 		}
 	}
-	if got := (Gate{Strategy: Sequential}).Estimate(60, 540, .01); got < 10*time.Minute || got > 40*time.Minute {
+	if got := estimate(Gate{Strategy: Sequential}, rates{60, 540, .01}); got < 10*time.Minute || got > 40*time.Minute {
 		t.Errorf("against the primary: %v", got)
 	}
-	if got := withMax.Estimate(0, 540, .01); got != 0 {
+	if got := estimate(withMax, rates{0, 540, .01}); got != 0 {
 		t.Errorf("without requests: %v", got)
 	}
 }

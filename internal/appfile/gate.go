@@ -80,7 +80,8 @@ type GateSource struct {
 	Alarm    string     `json:"alarm,omitempty"`   // name of a CloudWatch alarm
 }
 
-// Signal is a metric that AWS publishes for every target group of an Application Load Balancer.
+// Signal is a pair of bad requests and all requests, which AWS publishes for every target group of an Application Load
+// Balancer.
 type Signal struct {
 	// SlowerThan counts the requests that take longer. Zero counts responses of targets with a status
 	// from 500 to 599.

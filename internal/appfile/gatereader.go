@@ -232,8 +232,7 @@ func (r *gateReader) readMetric(n *definition.Node) Gate {
 
 // strategyWords are the strategies that a file may name.
 func strategyWords() (words []string) {
-	for _, s := range []analysis.Strategy{analysis.Sequential, analysis.Threshold, analysis.Previous,
-		analysis.CanaryBaseline, analysis.CanaryPrimary, analysis.Paired} {
+	for _, s := range analysis.Strategies() {
 		words = append(words, string(s))
 	}
 	return words

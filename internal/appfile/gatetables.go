@@ -1,5 +1,7 @@
 package appfile
 
+import "github.com/sluice-ecs/sluice/internal/analysis"
+
 // The keys of gates. PipeCD's keys are as PipeCD has them; further keys are sluice's.
 
 // analysisKeys returns the options of an ANALYSIS stage.
@@ -55,7 +57,7 @@ func metricKeys() []key {
 			honouredKey("min", shape{kind: number}, "The smallest accepted value."),
 			honouredKey("max", shape{kind: number}, "The largest accepted value."),
 		}}, "THRESHOLD: the accepted range of every value."),
-		honouredKey("deviation", shape{kind: choice, words: []string{"EITHER", "HIGH", "LOW"}},
+		honouredKey("deviation", shape{kind: choice, words: []string{analysis.Either, analysis.High, analysis.Low}},
 			"The direction in which a difference from the other series fails. Default: EITHER."),
 		honouredKey("skipOnNoData", shape{kind: flag}, "Whether a reading without values passes, in a file of PipeCD also if no reading has one."),
 		honouredKey("baselineArgs", shape{kind: labels}, "VariantArgs of the baseline's query."),

@@ -99,11 +99,11 @@ func (m *metricReader) checkOptions(g Gate) {
 	case is == analysis.Previous && m.gates.isWhole:
 		m.problem(m.get("strategy"), "PREVIOUS compares with the same stage of the last deployment: it needs a stage. "+
 			"Move the gate to an ANALYSIS or a WAIT")
-	default:
-		if err := g.How.Validate(); err != nil {
-			key, _, _ := strings.Cut(err.Error(), ":")
-			m.problem(m.get(key), "gate %s: %v", g.Name, err)
-		}
+	case g.How.Alpha > 0.5:
+		m.problem(m.get("alpha"), "gate %s: alpha: %v is not between 0 and 0.5", g.Name, g.How.Alpha)
+	case g.How.ExpectedMin != nil && g.How.ExpectedMax != nil && *g.How.ExpectedMin > *g.How.ExpectedMax:
+		m.problem(m.get("expected"), "gate %s: expected: min %v is more than max %v", g.Name, *g.How.ExpectedMin,
+			*g.How.ExpectedMax)
 	}
 	for _, key := range []string{"worse", "max", "alpha"} {
 		if is != analysis.Sequential && values.IsGiven(m.get(key)) {

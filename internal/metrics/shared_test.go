@@ -14,6 +14,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
@@ -132,9 +134,9 @@ func TestOneCallAMinuteForAllDeployments(t *testing.T) {
 // runGate asks for the windows of a group until a time, and checks them.
 func (b *sharedBench) runGate(g TargetGroups, until time.Time, pause time.Duration) {
 	from := b.clock.Now()
-	var last []Window
+	var last []analysis.Window
 	for b.clock.Now().Before(until) {
-		all, err := b.reader.ReadSignal(b.Context(), g, Signal{}, from)
+		all, err := b.reader.ReadSignal(b.Context(), g, appfile.Signal{}, from)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -151,7 +153,7 @@ func (b *sharedBench) runGate(g TargetGroups, until time.Time, pause time.Durati
 	}
 	for i, w := range last {
 		if w.From != alignUp(from, minute).Add(time.Duration(i)*time.Minute) || w.Canary.All != 60 ||
-			w.Canary.Bad != 12 || w.Primary != (Counts{0, 540}) {
+			w.Canary.Bad != 12 || w.Primary != (analysis.Counts{All: 540}) {
 			b.Errorf("%v: window %d is %+v", g, i, w)
 		}
 	}

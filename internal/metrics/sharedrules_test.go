@@ -12,12 +12,13 @@ import (
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
 // windows reads the windows of a group since 12:00, and returns how many there are.
 func (b *sharedBench) windows(g int) (int, error) {
-	all, err := b.reader.ReadSignal(b.Context(), b.groups[g], Signal{}, at(0))
+	all, err := b.reader.ReadSignal(b.Context(), b.groups[g], appfile.Signal{}, at(0))
 	return len(all), err
 }
 
@@ -70,7 +71,7 @@ func TestCallerAfterTheRead(t *testing.T) {
 		b.sleepUntil(8, 30)
 		b.expectWindows(0, 5)
 		b.expectWindows(1, 0)
-		if all, err := b.reader.ReadSignal(t.Context(), b.groups[0], Signal{}, at(-3)); err != nil || all != nil {
+		if all, err := b.reader.ReadSignal(t.Context(), b.groups[0], appfile.Signal{}, at(-3)); err != nil || all != nil {
 			t.Errorf("an earlier time was not read yet: %v, %v", all, err)
 		}
 		b.expectWindows(0, 5)
@@ -88,7 +89,7 @@ func TestCallerAfterTheRead(t *testing.T) {
 func TestCallersThatAreGoneAreDropped(t *testing.T) {
 	runShared(t, 3, func(b *sharedBench) {
 		b.sleepUntil(4, 10)
-		b.reader.Register(b.groups[2].SignalQueries(Signal{}), at(0), 4*time.Minute)
+		b.reader.Register(b.groups[2].SignalQueries(appfile.Signal{}), at(0), 4*time.Minute)
 		b.expectWindows(0, 1)
 		b.sleepUntil(5, 10)
 		b.expectWindows(1, 2)
@@ -114,7 +115,7 @@ func TestStoppedCallerLeavesTheReadToTheNext(t *testing.T) {
 		clock.All(b.clock, func() {
 			ctx, end := context.WithCancelCause(t.Context())
 			b.clock.Go(func() { b.sleep(time.Second); end(errStop) })
-			if _, err := b.reader.ReadSignal(ctx, b.groups[0], Signal{}, at(0)); !errors.Is(err, errStop) {
+			if _, err := b.reader.ReadSignal(ctx, b.groups[0], appfile.Signal{}, at(0)); !errors.Is(err, errStop) {
 				t.Errorf("the stopped caller got %v", err)
 			}
 		}, func() {
@@ -124,7 +125,7 @@ func TestStoppedCallerLeavesTheReadToTheNext(t *testing.T) {
 			ctx, cancel := b.clock.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
 			b.sleep(time.Millisecond)
-			if _, err := b.reader.ReadSignal(ctx, b.groups[1], Signal{}, at(0)); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := b.reader.ReadSignal(ctx, b.groups[1], appfile.Signal{}, at(0)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("a caller that waits for another one got %v after its time", err)
 			}
 		})
@@ -207,7 +208,7 @@ func TestCloudWatchQuery(t *testing.T) {
 func TestWrongExpressionFailsAlone(t *testing.T) {
 	runShared(t, 1, func(b *sharedBench) {
 		b.sleepUntil(5, 0)
-		b.reader.Register(b.groups[0].SignalQueries(Signal{}), at(0), time.Minute)
+		b.reader.Register(b.groups[0].SignalQueries(appfile.Signal{}), at(0), time.Minute)
 		const wrong = "= no_such_metric +\n"
 		_, err := NewCloudWatch("cw", b.reader).Query(t.Context(), wrong, Span{at(0), at(5)}, time.Minute)
 		var whole *sluice.Error
@@ -223,8 +224,8 @@ func TestWrongExpressionFailsAlone(t *testing.T) {
 func TestLongSpansAreReadAlone(t *testing.T) {
 	runShared(t, 2, func(b *sharedBench) {
 		b.sleepUntil(200, 0)
-		b.reader.Register(b.groups[0].SignalQueries(Signal{}), at(0), time.Minute)
-		if all, err := b.reader.ReadSignal(t.Context(), b.groups[1], Signal{}, at(190)); err != nil || len(all) != 7 {
+		b.reader.Register(b.groups[0].SignalQueries(appfile.Signal{}), at(0), time.Minute)
+		if all, err := b.reader.ReadSignal(t.Context(), b.groups[1], appfile.Signal{}, at(190)); err != nil || len(all) != 7 {
 			t.Errorf("%d windows, %v", len(all), err)
 		}
 		b.expectWindows(0, 197)
@@ -272,7 +273,7 @@ func TestErrorOfAnotherMinuteIsNoAnswer(t *testing.T) {
 		}
 		b.reader.registry = newRegistry() // the caller is gone
 		b.sleepUntil(6, 0)
-		if all, err := b.reader.ReadSignal(t.Context(), b.groups[1], Signal{}, at(6)); err != nil || len(all) != 0 {
+		if all, err := b.reader.ReadSignal(t.Context(), b.groups[1], appfile.Signal{}, at(6)); err != nil || len(all) != 0 {
 			t.Errorf("%v, %v", all, err)
 		}
 		b.expectCalls(1)

@@ -6,18 +6,14 @@ import (
 	"time"
 
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-)
 
-// Signal is a built-in pair of bad requests and all requests, which load balancers publish for each
-// target group. The zero value is the signal `errors`: responses of targets with 5xx.
-type Signal struct {
-	// SlowerThan makes responses bad that took longer; 0: those with 5xx.
-	SlowerThan time.Duration
-}
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
 
 // badSeries returns the series of a group's bad requests. CloudWatch's statistic TC(0.5:) is the
 // number of values above 0.5, here of seconds (CloudWatch User Guide, "Statistics definitions").
-func (s Signal) badSeries(g TargetGroups, group string) Series {
+func (g TargetGroups) badSeries(s appfile.Signal, group string) Series {
 	if s.SlowerThan == 0 {
 		return g.newSeries("HTTPCode_Target_5XX_Count", group)
 	}
@@ -27,17 +23,18 @@ func (s Signal) badSeries(g TargetGroups, group string) Series {
 }
 
 // SignalQueries returns what a gate of a signal registers with a [SharedReader].
-func (g TargetGroups) SignalQueries(s Signal) []Query {
+func (g TargetGroups) SignalQueries(s appfile.Signal) []Query {
 	return []Query{
 		g.newSeries("RequestCount", "").Query(),
-		s.badSeries(g, g.canary).Query(), g.newSeries("RequestCount", g.canary).Query(),
-		s.badSeries(g, g.primary).Query(), g.newSeries("RequestCount", g.primary).Query(),
+		g.badSeries(s, g.canary).Query(), g.newSeries("RequestCount", g.canary).Query(),
+		g.badSeries(s, g.primary).Query(), g.newSeries("RequestCount", g.primary).Query(),
 	}
 }
 
 // ReadSignal returns the closed windows of a signal since a time. It has none before the first read,
 // and for a minute in which the load balancer got no request.
-func (r *SharedReader) ReadSignal(ctx context.Context, g TargetGroups, s Signal, from time.Time) ([]Window, error) {
+func (r *SharedReader) ReadSignal(ctx context.Context, g TargetGroups, s appfile.Signal,
+	from time.Time) ([]analysis.Window, error) {
 	got, err := r.Read(ctx, g.SignalQueries(s), from)
 	if err != nil || got.To.IsZero() {
 		return nil, err
@@ -47,7 +44,8 @@ func (r *SharedReader) ReadSignal(ctx context.Context, g TargetGroups, s Signal,
 }
 
 // ReadPastSignal returns the windows of a signal in a span that has closed. It does not share its call.
-func ReadPastSignal(ctx context.Context, api *awscw.Client, g TargetGroups, s Signal, span Span) ([]Window, error) {
+func ReadPastSignal(ctx context.Context, api *awscw.Client, g TargetGroups, s appfile.Signal,
+	span Span) ([]analysis.Window, error) {
 	results, err := readQueries(ctx, api, span, g.SignalQueries(s))
 	if err != nil {
 		return nil, err

@@ -3,16 +3,9 @@ package metrics
 import (
 	"math"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/analysis"
 )
-
-// Counts are the requests of one variant in one window, and how many of them were bad.
-type Counts struct{ Bad, All int64 }
-
-// Window is the requests of both variants in one period.
-type Window struct {
-	From            time.Time
-	Canary, Primary Counts
-}
 
 // Pair is what a source has of one variant: its bad requests, and all of its requests.
 type Pair struct{ Bad, All Points }
@@ -27,11 +20,11 @@ func CloseTime(now time.Time, period time.Duration) time.Time {
 // first. Sources have no point for a variant without requests. Another point of the same period
 // shows that it was reported, and the variant counts 0 then. reported are further points that show
 // it, such as those of the whole load balancer. A period without any point has no window.
-func CloseWindows(span Span, period time.Duration, canary, primary Pair, reported Points) (all []Window) {
+func CloseWindows(span Span, period time.Duration, canary, primary Pair, reported Points) (all []analysis.Window) {
 	for at := alignUp(span.From, period); !at.Add(period).After(span.To); at = at.Add(period) {
 		for _, p := range []Points{canary.All, canary.Bad, primary.All, primary.Bad, reported} {
 			if _, ok := p[at]; ok {
-				all = append(all, Window{From: at, Canary: canary.countsAt(at), Primary: primary.countsAt(at)})
+				all = append(all, analysis.Window{From: at, Canary: canary.countsAt(at), Primary: primary.countsAt(at)})
 				break
 			}
 		}
@@ -41,8 +34,8 @@ func CloseWindows(span Span, period time.Duration, canary, primary Pair, reporte
 
 // countsAt returns the counts of a period. The two series come from several nodes, so the bad
 // requests may be reported before the requests that contain them.
-func (p Pair) countsAt(at time.Time) Counts {
-	c := Counts{Bad: countOf(p.Bad[at]), All: countOf(p.All[at])}
+func (p Pair) countsAt(at time.Time) analysis.Counts {
+	c := analysis.Counts{Bad: countOf(p.Bad[at]), All: countOf(p.All[at])}
 	c.All = max(c.All, c.Bad)
 	return c
 }

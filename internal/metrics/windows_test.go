@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // pointText returns points as "12:00 1, 12:01 2".
@@ -17,7 +20,7 @@ func pointText(all []Point) string {
 	return strings.Join(out, ", ")
 }
 
-func windowText(all []Window) string {
+func windowText(all []analysis.Window) string {
 	var out []string
 	for _, w := range all {
 		out = append(out, fmt.Sprintf("%s c %d/%d p %d/%d", w.From.Format("15:04"), w.Canary.Bad, w.Canary.All,
@@ -93,7 +96,7 @@ func TestSignalQueries(t *testing.T) {
 		time.Second:            "TargetResponseTime TC(1:)",
 		time.Millisecond:       "TargetResponseTime TC(0.001:)",
 	} {
-		s := Signal{SlowerThan: slower}
+		s := appfile.Signal{SlowerThan: slower}
 		var got []string
 		for _, q := range g.SignalQueries(s) {
 			got = append(got, strings.ReplaceAll(q.text, "\x00", " "))

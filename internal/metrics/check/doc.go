@@ -2,5 +2,5 @@
 // response, and a command with its exit code.
 //
 // A check that cannot run is an error. A check that fails is a result: the caller decides what
-// follows. Start reading at [HTTP.Run], then [Command.Run].
+// follows. Start reading at [Request], then [Command.Run].
 package check

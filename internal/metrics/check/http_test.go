@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // A check passes by its status and its body. Everything that the service under test answers instead
@@ -35,60 +36,45 @@ func TestHTTP(t *testing.T) {
 	mux.HandleFunc("/hangup", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	server := httptest.NewServer(mux)
 	defer server.Close()
+	type check = appfile.HTTPCheck
 	for _, c := range []struct {
 		path   string
-		check  HTTP
-		passes bool
-		text   string
+		check  check
+		failed string // empty: it passes
 	}{
-		{"/ok", HTTP{}, true, "HTTP 200"},
-		{"/ok", HTTP{ExpectedCode: 200, ExpectedResponse: "ready"}, true, "HTTP 200"},
-		{"/ok", HTTP{ExpectedCode: 201}, false, "HTTP 200, expected 201"},
-		{"/ok", HTTP{ExpectedResponse: "read"}, false, `HTTP 200 with "ready", expected "read"`},
-		{"/created", HTTP{}, true, "HTTP 201"},
-		{"/error", HTTP{}, false, "HTTP 500, expected 200 to 299"},
-		{"/error", HTTP{ExpectedCode: 500}, true, "HTTP 500"},
-		{"/error", HTTP{ExpectedCode: 500, ExpectedResponse: "x"}, false, `with "token=***`},
-		{"/here", HTTP{ExpectedCode: 200}, true, "HTTP 200"},
-		{"/away", HTTP{ExpectedCode: 302}, true, "HTTP 302"},
-		{"/away", HTTP{}, false, "HTTP 302"},
-		{"/hangup", HTTP{}, false, "EOF"},
-		{"/long", HTTP{}, false, "more than 1000000 bytes"},
+		{"/ok", check{Code: 200}, ""},
+		{"/ok", check{Code: 200, Response: "ready"}, ""},
+		{"/ok", check{Code: 201}, "HTTP 200, expected 201"},
+		{"/ok", check{Code: 200, Response: "read"}, `HTTP 200 with "ready", expected "read"`},
+		{"/created", check{Code: 201}, ""},
+		{"/error", check{Code: 200}, "HTTP 500, expected 200"},
+		{"/error", check{Code: 500}, ""},
+		{"/error", check{Code: 500, Response: "x"}, `with "token=***`},
+		{"/here", check{Code: 200}, ""},
+		{"/away", check{Code: 302}, ""},
+		{"/away", check{Code: 200}, "HTTP 302"},
+		{"/hangup", check{Code: 200}, "EOF"},
+		{"/long", check{Code: 200}, "more than 1000000 bytes"},
 	} {
-		c.check.URL = server.URL + c.path + "?key=PLANTED"
-		got, err := c.check.Run(t.Context(), server.Client())
-		if err != nil || got.Passed != c.passes || !strings.Contains(got.Text, c.text) ||
-			strings.ContainsAny(got.Text, "\x1b\n") || strings.Contains(got.Text, "PLANTED") {
+		c.check.URL, c.check.Method = server.URL+c.path+"?key=PLANTED", "GET"
+		got, err := Request(t.Context(), server.Client(), c.check, nil)
+		if err != nil || got.Passed != (c.failed == "") || !strings.Contains(got.Failed, c.failed) ||
+			strings.ContainsAny(got.Failed, "\x1b\n") || strings.Contains(got.Failed, "PLANTED") {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}
 	}
-	h := HTTP{URL: server.URL + "/ok", Method: "POST", Header: http.Header{"x-twice": {"a", "b"}, "Host": {"web.test"}}}
-	if got, err := h.Run(t.Context(), server.Client()); err != nil || !got.Passed || last.Method != "POST" ||
+	post := check{URL: server.URL + "/ok", Method: "POST", Code: 200}
+	header := http.Header{"x-twice": {"a", "b"}, "Host": {"web.test"}}
+	if got, err := Request(t.Context(), server.Client(), post, header); err != nil || !got.Passed || last.Method != "POST" ||
 		strings.Join(last.Header.Values("X-Twice"), " ") != "a b" || last.Host != "web.test" {
 		t.Errorf("%+v, %v: %s %s %v", got, err, last.Method, last.Host, last.Header)
 	}
 	server.Close()
-	if got, err := h.Run(t.Context(), server.Client()); err != nil || got.Passed ||
-		!strings.Contains(got.Text, "refused") {
+	if got, err := Request(t.Context(), server.Client(), post, nil); err != nil || got.Passed ||
+		!strings.Contains(got.Failed, "refused") {
 		t.Errorf("without a server: %+v, %v", got, err)
 	}
-}
-
-func TestHTTPIsCheckedBeforehand(t *testing.T) {
-	for want, h := range map[string]HTTP{
-		"":                      {URL: "https://web.test/smoke", Method: "GET", ExpectedCode: 204},
-		"needs http://":         {URL: "web.test/smoke"},
-		"the method":            {URL: "https://web.test", Method: "G T"},
-		"is no status":          {URL: "https://web.test", ExpectedCode: 20},
-		"the url is not a URL":  {URL: "http://[::1"},
-		"http:// or https://":   {URL: "ftp://web.test"},
-		"and a host: https:///": {URL: "https:///x"},
-	} {
-		if err := h.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", h, err, want)
-		}
-	}
-	if _, err := (HTTP{URL: "http://[::1"}).Run(t.Context(), http.DefaultClient); err == nil ||
+	if _, err := Request(t.Context(), http.DefaultClient, check{URL: "http://[::1", Method: "GET"}, nil); err == nil ||
 		sluice.KindOf(err) == sluice.Unreachable {
 		t.Errorf("a wrong URL is no failed check: %v", err)
 	}

@@ -31,20 +31,15 @@ func (r httpReader) read(ctx context.Context, _ times) analysis.Look {
 		}
 		header.Set(h.Key, value)
 	}
-	got, err := check.HTTP{URL: r.check.URL, Method: r.check.Method, Header: header, ExpectedCode: r.check.Code,
-		ExpectedResponse: r.check.Response}.Run(ctx, r.outside.HTTP)
-	return lookOf(got.Passed, got.Text, err)
+	return lookOf(check.Request(ctx, r.outside.HTTP, r.check, header))
 }
 
 // lookOf returns the look of a check.
-func lookOf(passed bool, text string, err error) analysis.Look {
+func lookOf(c analysis.Check, err error) analysis.Look {
 	if err != nil {
 		return unanswered(err)
 	}
-	if passed {
-		return analysis.Look{Check: analysis.Check{Passed: true}}
-	}
-	return analysis.Look{Check: analysis.Check{Failed: text}}
+	return analysis.Look{Check: c}
 }
 
 // commandReader runs a command.
@@ -69,7 +64,7 @@ func (r commandReader) read(ctx context.Context, _ times) analysis.Look {
 	if tail != "" {
 		text += ": " + tail
 	}
-	return lookOf(exit == 0, text, err)
+	return lookOf(analysis.Check{Passed: exit == 0, Failed: text}, err)
 }
 
 // alarmReader reads the state of a CloudWatch alarm.
@@ -87,5 +82,5 @@ func (r alarmReader) read(ctx context.Context, _ times) analysis.Look {
 	if !all[0].HasData() {
 		return unanswered(errors.New(state))
 	}
-	return lookOf(!all[0].IsFiring(), state, nil)
+	return analysis.Look{Check: analysis.Check{Passed: !all[0].IsFiring(), Failed: state}}
 }

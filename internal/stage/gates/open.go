@@ -39,7 +39,7 @@ func openSignal(s *step.Step, g appfile.Gate) (reader, error) {
 	if !ok {
 		return nil, gateError(g, fmt.Errorf("%s is no listener of an Application Load Balancer", p.Listeners[0]))
 	}
-	return signalReader{step.SharedMetrics(s.Account, s.Clock), groups, metrics.Signal(*g.Read.Signal)}, nil
+	return signalReader{step.SharedMetrics(s.Account, s.Clock), groups, *g.Read.Signal}, nil
 }
 
 // openQuery opens the provider of a gate with queries.

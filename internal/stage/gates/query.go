@@ -157,12 +157,12 @@ func (r countsReader) read(ctx context.Context, t times) analysis.Look {
 	if err != nil {
 		return unanswered(err)
 	}
-	return analysis.Look{Windows: windowsOf(windows), NoBadSeries: !hasBad}
+	return analysis.Look{Windows: windows, NoBadSeries: !hasBad}
 }
 
 // windows reads the windows of a span, and whether the series of bad requests has a point for one of the
 // variants.
-func (r countsReader) windows(ctx context.Context, span metrics.Span) (_ []metrics.Window, hasBad bool, _ error) {
+func (r countsReader) windows(ctx context.Context, span metrics.Span) (_ []analysis.Window, hasBad bool, _ error) {
 	var pairs [2]metrics.Pair
 	for i, q := range []struct{ bad, all string }{{r.bad.Canary, r.all.Canary}, {r.bad.Control, r.all.Control}} {
 		if q.all == "" {

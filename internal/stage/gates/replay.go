@@ -93,7 +93,7 @@ func openPast(from Past, g appfile.Gate) (r pastReader, skipped string, err erro
 	case read.Signal != nil && from.Groups == nil:
 		return nil, "", gateError(g, errors.New("the service has no Application Load Balancer with two target groups"))
 	case read.Signal != nil:
-		return pastSignal{from, metrics.Signal(*read.Signal)}, "", nil
+		return pastSignal{from, *read.Signal}, "", nil
 	case g.ComparesWithEarlier():
 		return nil, "PREVIOUS compares with a deployment of its own time", nil
 	case read.Provider != nil:
@@ -180,7 +180,7 @@ func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) Replay
 }
 
 // replayWindows replays a gate that counts requests. hasBad: the series of bad requests exists.
-func replayWindows(all []metrics.Window, span metrics.Span, out *Replay, hasBad bool) {
+func replayWindows(all []analysis.Window, span metrics.Span, out *Replay, hasBad bool) {
 	var minutes []time.Time
 	for _, w := range all {
 		if w.Canary.All > 0 {
@@ -189,16 +189,16 @@ func replayWindows(all []metrics.Window, span metrics.Span, out *Replay, hasBad 
 	}
 	for _, canary := range splitRuns(minutes) {
 		out.Runs = append(out.Runs, newRun(out.Gate, canary).play(out.Gate, func(t times) analysis.Look {
-			return analysis.Look{Windows: windowsOf(windowsIn(all, metrics.Span{From: t.since,
-				To: metrics.CloseTime(t.now, time.Minute)})), NoBadSeries: !hasBad}
+			return analysis.Look{Windows: windowsIn(all, metrics.Span{From: t.since,
+				To: metrics.CloseTime(t.now, time.Minute)}), NoBadSeries: !hasBad}
 		}))
 	}
-	out.Traffic = trafficOf(out.Gate, windowsOf(all), span)
+	out.Traffic = trafficOf(out.Gate, all, span)
 }
 
 // windowsIn returns the windows that are in a span with their whole minute.
-func windowsIn(all []metrics.Window, span metrics.Span) []metrics.Window {
-	return slices.DeleteFunc(slices.Clone(all), func(w metrics.Window) bool {
+func windowsIn(all []analysis.Window, span metrics.Span) []analysis.Window {
+	return slices.DeleteFunc(slices.Clone(all), func(w analysis.Window) bool {
 		return w.From.Before(span.From) || w.From.Add(time.Minute).After(span.To)
 	})
 }

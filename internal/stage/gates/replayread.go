@@ -13,7 +13,7 @@ import (
 // pastSignal has the metrics of a load balancer.
 type pastSignal struct {
 	from   Past
-	signal metrics.Signal
+	signal appfile.Signal
 }
 
 func (p pastSignal) replay(ctx context.Context, span metrics.Span, out *Replay) error {
@@ -44,7 +44,7 @@ type pastCounts struct{ source metrics.Source }
 
 func (p pastCounts) replay(ctx context.Context, span metrics.Span, out *Replay) error {
 	reader := countsReader{p.source, out.Gate.Read.Bad, out.Gate.Read.All}
-	var all []metrics.Window
+	var all []analysis.Window
 	has := false
 	for _, chunk := range chunksOf(span) {
 		windows, hasBad, err := reader.windows(ctx, chunk)

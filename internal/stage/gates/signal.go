@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 )
 
@@ -11,7 +12,7 @@ import (
 type signalReader struct {
 	shared *metrics.SharedReader
 	groups metrics.TargetGroups
-	signal metrics.Signal
+	signal appfile.Signal
 }
 
 func (r signalReader) read(ctx context.Context, t times) analysis.Look {
@@ -19,14 +20,5 @@ func (r signalReader) read(ctx context.Context, t times) analysis.Look {
 	if err != nil {
 		return unanswered(err)
 	}
-	return analysis.Look{Windows: windowsOf(windows)}
-}
-
-// windowsOf returns windows as the statistics take them.
-func windowsOf(all []metrics.Window) (out []analysis.Window) {
-	for _, w := range all {
-		out = append(out, analysis.Window{From: w.From, Canary: analysis.Counts(w.Canary),
-			Primary: analysis.Counts(w.Primary)})
-	}
-	return out
+	return analysis.Look{Windows: windows}
 }
