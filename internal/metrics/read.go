@@ -8,11 +8,9 @@
 package metrics
 
 import (
-	"context"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 )
 
@@ -38,28 +36,6 @@ const minute = time.Minute
 
 // maxQueries is how many series CloudWatch returns in one call (API reference, GetMetricData).
 const maxQueries = 500
-
-// Read reads the points of all series, in the order of the series. One call reads up to 500 series;
-// there are more calls only for more series, or if CloudWatch returns the answer in parts.
-func Read(ctx context.Context, api *awscw.Client, span Span, all []Series) ([]Points, error) {
-	queries := make([]Query, 0, len(all))
-	for _, s := range all {
-		queries = append(queries, s.Query())
-	}
-	results, err := readQueries(ctx, api, span, queries)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Points, 0, len(all))
-	for i := range results {
-		points, err := results[i].onePoints()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, points)
-	}
-	return out, nil
-}
 
 func (s Series) newQuery(id string) cwtypes.MetricDataQuery {
 	m := &cwtypes.Metric{Namespace: &s.Namespace, MetricName: &s.Metric}

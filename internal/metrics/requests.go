@@ -2,12 +2,12 @@ package metrics
 
 import (
 	"context"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 const (
@@ -51,31 +51,28 @@ func CompleteMinutes(since, now time.Time) (Span, bool) {
 
 // ReadRequests reads how many requests the two groups got in the newest minute of the span for which
 // CloudWatch has data, as a part of the call for the whole account. If it has none, the minute is the last
-// of the span. It returns nil before the first read of these groups.
+// of the span, and its numbers are unknown. It returns nil before the first read of these groups.
 func (r *SharedReader) ReadRequests(ctx context.Context, g TargetGroups, span Span) (*sluice.RequestsCounted, error) {
-	var queries []Query
-	for _, s := range g.requestSeries() {
-		queries = append(queries, s.Query())
-	}
-	got, err := r.Read(ctx, queries, span.From)
+	got, err := r.Read(ctx, g.signalQueries(appfile.Signal{}), span.From)
 	if err != nil || got.To.IsZero() {
 		return nil, err
 	}
-	counted := newestCount(span, got.Points)
+	counted := newestMinute(span, signalWindows(span, got.Points))
 	return &counted, nil
 }
 
-func (g TargetGroups) requestSeries() []Series {
-	return []Series{
-		g.newSeries("RequestCount", ""),
-		g.newSeries("RequestCount", g.primary), g.newSeries("HTTPCode_Target_5XX_Count", g.primary),
-		g.newSeries("RequestCount", g.canary), g.newSeries("HTTPCode_Target_5XX_Count", g.canary),
+func newestMinute(span Span, all []analysis.Window) sluice.RequestsCounted {
+	if len(all) == 0 {
+		return sluice.RequestsCounted{From: span.To.Add(-minute), To: span.To}
 	}
+	w := all[len(all)-1]
+	p, c := requestCount(w.Primary), requestCount(w.Canary)
+	return sluice.RequestsCounted{From: w.From, To: w.From.Add(minute), Primary: p, Canary: c,
+		Share: sluice.MeasureShare(p.Requests, c.Requests)}
 }
 
-// newestCount returns the newest minute of the points of requestSeries.
-func newestCount(span Span, points []Points) sluice.RequestsCounted {
-	return newestMinute(span, points[0], groupPoints{points[1], points[2]}, groupPoints{points[3], points[4]})
+func requestCount(c analysis.Counts) *sluice.RequestCount {
+	return &sluice.RequestCount{Requests: int(c.All), Errors: int(c.Bad)}
 }
 
 // newSeries returns a metric of one of the groups; without a group, of the load balancer.
@@ -86,27 +83,4 @@ func (g TargetGroups) newSeries(metric, group string) Series {
 		s.Dimensions = append(s.Dimensions, Dimension{"TargetGroup", group})
 	}
 	return s
-}
-
-// groupPoints are the metrics of one target group.
-type groupPoints struct{ requests, errors Points }
-
-// newestMinute returns the newest minute of the span that has data. AWS reports no point for a group
-// without requests. Another point of the same load balancer shows that the minute was reported, so
-// the group's number is 0 then; without any point it is unknown.
-func newestMinute(span Span, balancer Points, primary, canary groupPoints) sluice.RequestsCounted {
-	for at := span.To.Add(-minute); !at.Before(span.From); at = at.Add(-minute) {
-		for _, p := range []Points{balancer, primary.requests, canary.requests} {
-			if _, ok := p[at]; ok {
-				p, c := primary.countOf(at), canary.countOf(at)
-				return sluice.RequestsCounted{From: at, To: at.Add(minute), Primary: p, Canary: c,
-					Share: sluice.MeasureShare(p.Requests, c.Requests)}
-			}
-		}
-	}
-	return sluice.RequestsCounted{From: span.To.Add(-minute), To: span.To}
-}
-
-func (g groupPoints) countOf(at time.Time) *sluice.RequestCount {
-	return &sluice.RequestCount{Requests: int(math.Round(g.requests[at])), Errors: int(math.Round(g.errors[at]))}
 }

@@ -49,8 +49,8 @@ func TestNewestMinute(t *testing.T) {
 		"older":      {some(3, 7), some(3, 7), some(), some(3), some(3), counted(7, count(107, 0), count(0, 0))},
 		"after span": {some(10), some(10), some(), some(10), some(), counted(9, nil, nil)},
 	} {
-		got := newestMinute(span, c.balancer, groupPoints{c.primary, c.primaryErrors},
-			groupPoints{c.canary, c.canaryErrors})
+		got := newestMinute(span, signalWindows(span,
+			[]Points{c.balancer, c.canaryErrors, c.canary, c.primaryErrors, c.primary}))
 		if got.Text() != c.want {
 			t.Errorf("%s: %s, want %s", name, got.Text(), c.want)
 		}

@@ -89,7 +89,7 @@ func TestCallerAfterTheRead(t *testing.T) {
 func TestCallersThatAreGoneAreDropped(t *testing.T) {
 	runShared(t, 3, func(b *sharedBench) {
 		b.sleepUntil(4, 10)
-		b.reader.Register(b.groups[2].SignalQueries(appfile.Signal{}), at(0), 4*time.Minute)
+		b.reader.Register(b.groups[2].signalQueries(appfile.Signal{}), at(0), 4*time.Minute)
 		b.expectWindows(0, 1)
 		b.sleepUntil(5, 10)
 		b.expectWindows(1, 2)
@@ -208,7 +208,7 @@ func TestCloudWatchQuery(t *testing.T) {
 func TestWrongExpressionFailsAlone(t *testing.T) {
 	runShared(t, 1, func(b *sharedBench) {
 		b.sleepUntil(5, 0)
-		b.reader.Register(b.groups[0].SignalQueries(appfile.Signal{}), at(0), time.Minute)
+		b.reader.Register(b.groups[0].signalQueries(appfile.Signal{}), at(0), time.Minute)
 		const wrong = "= no_such_metric +\n"
 		_, err := NewCloudWatch("cw", b.reader).Query(t.Context(), wrong, Span{at(0), at(5)}, time.Minute)
 		var whole *sluice.Error
@@ -224,7 +224,7 @@ func TestWrongExpressionFailsAlone(t *testing.T) {
 func TestLongSpansAreReadAlone(t *testing.T) {
 	runShared(t, 2, func(b *sharedBench) {
 		b.sleepUntil(200, 0)
-		b.reader.Register(b.groups[0].SignalQueries(appfile.Signal{}), at(0), time.Minute)
+		b.reader.Register(b.groups[0].signalQueries(appfile.Signal{}), at(0), time.Minute)
 		if all, err := b.reader.ReadSignal(t.Context(), b.groups[1], appfile.Signal{}, at(190)); err != nil || len(all) != 7 {
 			t.Errorf("%d windows, %v", len(all), err)
 		}

@@ -22,8 +22,8 @@ func (g TargetGroups) badSeries(s appfile.Signal, group string) Series {
 	return out
 }
 
-// SignalQueries returns what a gate of a signal registers with a [SharedReader].
-func (g TargetGroups) SignalQueries(s appfile.Signal) []Query {
+// signalQueries returns what a gate of a signal registers with a [SharedReader].
+func (g TargetGroups) signalQueries(s appfile.Signal) []Query {
 	return []Query{
 		g.newSeries("RequestCount", "").Query(),
 		g.badSeries(s, g.canary).Query(), g.newSeries("RequestCount", g.canary).Query(),
@@ -31,22 +31,26 @@ func (g TargetGroups) SignalQueries(s appfile.Signal) []Query {
 	}
 }
 
+// signalWindows returns the windows of the points of signalQueries.
+func signalWindows(span Span, points []Points) []analysis.Window {
+	return CloseWindows(span, minute, Pair{points[1], points[2]}, Pair{points[3], points[4]}, points[0])
+}
+
 // ReadSignal returns the closed windows of a signal since a time. It has none before the first read,
 // and for a minute in which the load balancer got no request.
 func (r *SharedReader) ReadSignal(ctx context.Context, g TargetGroups, s appfile.Signal,
 	from time.Time) ([]analysis.Window, error) {
-	got, err := r.Read(ctx, g.SignalQueries(s), from)
+	got, err := r.Read(ctx, g.signalQueries(s), from)
 	if err != nil || got.To.IsZero() {
 		return nil, err
 	}
-	return CloseWindows(Span{from, got.To}, minute, Pair{got.Points[1], got.Points[2]},
-		Pair{got.Points[3], got.Points[4]}, got.Points[0]), nil
+	return signalWindows(Span{from, got.To}, got.Points), nil
 }
 
 // ReadPastSignal returns the windows of a signal in a span that has closed. It does not share its call.
 func ReadPastSignal(ctx context.Context, api *awscw.Client, g TargetGroups, s appfile.Signal,
 	span Span) ([]analysis.Window, error) {
-	results, err := readQueries(ctx, api, span, g.SignalQueries(s))
+	results, err := readQueries(ctx, api, span, g.signalQueries(s))
 	if err != nil {
 		return nil, err
 	}
@@ -58,5 +62,5 @@ func ReadPastSignal(ctx context.Context, api *awscw.Client, g TargetGroups, s ap
 		}
 		points = append(points, p)
 	}
-	return CloseWindows(span, minute, Pair{points[1], points[2]}, Pair{points[3], points[4]}, points[0]), nil
+	return signalWindows(span, points), nil
 }

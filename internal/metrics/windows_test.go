@@ -98,7 +98,7 @@ func TestSignalQueries(t *testing.T) {
 	} {
 		s := appfile.Signal{SlowerThan: slower}
 		var got []string
-		for _, q := range g.SignalQueries(s) {
+		for _, q := range g.signalQueries(s) {
 			got = append(got, strings.ReplaceAll(q.text, "\x00", " "))
 			if !statistics.MatchString(*q.parts[0].MetricStat.Stat) {
 				t.Errorf("%s is no statistic", *q.parts[0].MetricStat.Stat)

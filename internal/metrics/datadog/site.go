@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// DefaultSite is Datadog's first site.
-const DefaultSite = "datadoghq.com"
+// defaultSite is Datadog's first site.
+const defaultSite = "datadoghq.com"
 
 // sites are Datadog's sites (Datadog documentation, "Getting started with Datadog sites").
-var sites = [...]string{DefaultSite, "us3.datadoghq.com", "us5.datadoghq.com", "datadoghq.eu", "ap1.datadoghq.com",
+var sites = [...]string{defaultSite, "us3.datadoghq.com", "us5.datadoghq.com", "datadoghq.eu", "ap1.datadoghq.com",
 	"ap2.datadoghq.com", "uk1.datadoghq.com", "ddog-gov.com", "us2.ddog-gov.com"}
 
 // Address returns the address of the API of a site: a site's name, the address of its pages, or the
 // URL of a proxy.
 func Address(site string) (string, error) {
 	if site == "" {
-		site = DefaultSite
+		site = defaultSite
 	}
 	host := site
 	u, err := url.Parse(site)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// MaxBody is how many bytes of a response are read.
-const MaxBody = 1_000_000
+// maxBody is how many bytes of a response are read.
+const maxBody = 1_000_000
 
 // maxRedirects is how many redirects on one host are followed.
 const maxRedirects = 3
@@ -59,12 +59,12 @@ func (r Reader) Read(ctx context.Context, method, address string, header http.He
 		return nil, r.sendError(ctx, request, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, MaxBody+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	switch {
 	case err != nil:
 		return nil, r.sendError(ctx, request, err)
-	case len(text) > MaxBody:
-		return nil, r.noAnswer(fmt.Errorf("HTTP %d with more than %d bytes", response.StatusCode, MaxBody),
+	case len(text) > maxBody:
+		return nil, r.noAnswer(fmt.Errorf("HTTP %d with more than %d bytes", response.StatusCode, maxBody),
 			"reduce what the query returns, or name the address of the API")
 	}
 	return &Response{Status: response.StatusCode, Type: contentType(response.Header), Body: text}, nil

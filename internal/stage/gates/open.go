@@ -44,7 +44,7 @@ func openSignal(s *step.Step, g appfile.Gate) (reader, error) {
 
 // openQuery opens the provider of a gate with queries.
 func openQuery(s *step.Step, g appfile.Gate) (reader, error) {
-	source := places{s.Account, s.Clock, s.OutsideAWS}.openSource(*g.Read.Provider)
+	source := openSource(*g.Read.Provider, s.Account, s.Clock, s.OutsideAWS)
 	if err := prepareQueries(source, g, s.Clock.Now()); err != nil {
 		return nil, gateError(g, err)
 	}

@@ -54,18 +54,11 @@ func (l *lazySource) open(ctx context.Context) (_ metrics.Source, err error) {
 	return l.source, err
 }
 
-// places are where providers are read from.
-type places struct {
-	account *account.Account
-	clock   clock.Clock
-	outside *step.OutsideAWS
-}
-
 // openSource returns the source of a provider of the file. It makes no call.
-func (p places) openSource(from appfile.Provider) metrics.Source {
+func openSource(from appfile.Provider, a *account.Account, c clock.Clock, outside *step.OutsideAWS) metrics.Source {
 	if from.Type == appfile.ProviderCloudWatch {
-		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(p.account, p.clock))
+		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(a, c))
 	}
-	return &lazySource{provider: from, env: provider.Environment{Client: p.outside.HTTP, Resolve: p.outside.Secret,
-		Credentials: p.account.Credentials(), Region: p.account.Region(), Now: p.clock.Now}}
+	return &lazySource{provider: from, env: provider.Environment{Client: outside.HTTP, Resolve: outside.Secret,
+		Credentials: a.Credentials(), Region: a.Region(), Now: c.Now}}
 }

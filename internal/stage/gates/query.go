@@ -15,15 +15,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/metrics"
 )
 
-// preparer is a source that knows queries before the first read. CloudWatch answers a query that it does not
-// know only in the next minute.
-type preparer interface {
-	Prepare(query string, from time.Time, step, every time.Duration) error
-}
-
-// prepareQueries registers the queries of a gate with its source.
+// prepareQueries registers the queries of a gate before the first read: CloudWatch answers a query that it does not know
+// only in the next minute.
 func prepareQueries(source metrics.Source, g appfile.Gate, from time.Time) error {
-	p, ok := source.(preparer)
+	p, ok := source.(*metrics.CloudWatch)
 	if !ok {
 		return nil
 	}

@@ -97,7 +97,7 @@ func openPast(from Past, g appfile.Gate) (r pastReader, skipped string, err erro
 	case g.ComparesWithEarlier():
 		return nil, "PREVIOUS compares with a deployment of its own time", nil
 	case read.Provider != nil:
-		source := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*read.Provider)
+		source := openSource(*read.Provider, from.Account, from.Clock, from.OutsideAWS)
 		if err := prepareQueries(source, g, from.Span.From); err != nil {
 			return nil, "", gateError(g, err)
 		}

@@ -30,7 +30,7 @@ func TryQueries(ctx context.Context, from Past, all []appfile.PlacedGate) []Tria
 
 // countValues sends the queries of a gate and returns how many values they have.
 func countValues(ctx context.Context, from Past, g appfile.Gate) (n int, err error) {
-	source := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*g.Read.Provider)
+	source := openSource(*g.Read.Provider, from.Account, from.Clock, from.OutsideAWS)
 	for _, text := range queriesOf(g) {
 		points, err := queryPoints(ctx, source, text, from.Span, stepOf(g), g.How.PipeCD)
 		if err != nil {
