@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/analysis"
-	"github.com/sluice-ecs/sluice/internal/appfile/query"
 	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/secret"
@@ -220,9 +219,9 @@ func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
 
 // readMetric reads a gate on a metric.
 func (r *gateReader) readMetric(n *definition.Node) Gate {
-	m := &metricReader{gates: r, entry: n, from: n, file: r.src, args: query.Args{App: r.app.Name}}
+	m := &metricReader{gates: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
 	if t := n.Get("template"); values.IsGiven(t) {
-		m.args.Custom = values.Map(t.Get("appArgs"))
+		m.args.custom = values.Map(t.Get("appArgs"))
 		if m.from, m.file = r.findTemplate(t); m.from == nil {
 			return Gate{Name: values.Text(t.Get("name")), Line: n.Line}
 		}

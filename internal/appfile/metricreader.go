@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/analysis"
-	"github.com/sluice-ecs/sluice/internal/appfile/query"
 	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -18,7 +17,7 @@ type metricReader struct {
 	entry *definition.Node   // of the file
 	from  *definition.Node   // entry, or its template
 	file  *definition.Source // of from
-	args  query.Args
+	args  queryArgs
 }
 
 func (m *metricReader) get(key string) *definition.Node { return m.from.Get(key) }
@@ -68,7 +67,7 @@ func (m *metricReader) name() string {
 		return s
 	}
 	text := values.TextOr(m.get("query"), values.Text(m.get("bad")))
-	return nameOf(values.Text(m.get("provider")), query.HideParameters(text))
+	return nameOf(values.Text(m.get("provider")), hideParameters(text))
 }
 
 // strategy returns the strategy, or the default for what the gate reads.
@@ -209,8 +208,8 @@ func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
 // expand replaces the parameters of a query.
 func (m *metricReader) expand(n *definition.Node, variant string, of map[string]string) string {
 	args := m.args
-	args.Variant, args.VariantArgs = variant, of
-	text, unknown := args.Expand(n.Text)
+	args.variant, args.variantArgs = variant, of
+	text, unknown := args.expand(n.Text)
 	for _, name := range unknown {
 		m.problem(n, "the query has the parameter {{ %s }}, which is not known: use .VariantArgs, .AppCustomArgs, "+
 			".App.Name or .Variant", name)

@@ -85,6 +85,14 @@ func providerTypes() []providerType {
 	}
 }
 
+// ProviderTypes returns the types that a file may name.
+func ProviderTypes() (all []string) {
+	for _, t := range providerTypes() {
+		all = append(all, t.name)
+	}
+	return all
+}
+
 // analysisProvidersKey returns the key of the metric providers, in piped's shape.
 func analysisProvidersKey() key {
 	config := shape{kind: object, keys: []key{
@@ -102,13 +110,9 @@ func analysisProvidersKey() key {
 		honouredKey("apiKey", shape{kind: secretPlace}, "DATADOG: the place of the API key: env:NAME or ssm:/name."),
 		honouredKey("applicationKey", shape{kind: secretPlace}, "DATADOG: the place of the application key."),
 	}}
-	var types []string
-	for _, t := range providerTypes() {
-		types = append(types, t.name)
-	}
 	return honouredKey("analysisProviders", shape{kind: list, of: &shape{kind: object, keys: []key{
 		neededKey("name", shape{kind: text, min: 1}, "The name of the provider."),
-		neededKey("type", shape{kind: choice, words: types,
+		neededKey("type", shape{kind: choice, words: ProviderTypes(),
 			refused: []refusedWord{{"STACKDRIVER", "sluice has no provider for Google Cloud; use PROMETHEUS or WEB"}}},
 			"The kind of provider."),
 		honouredKey("config", config, "Its settings."),

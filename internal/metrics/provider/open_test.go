@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,22 @@ func TestMissingCredentials(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(sluice.NextStep(err), want[1]) ||
 			!strings.Contains(err.Error(), "(prom)") {
 			t.Errorf("%s: %v, next %s", ref, err, sluice.NextStep(err))
+		}
+	}
+}
+
+// Each type that a file may name is opened, and is in the documentation.
+func TestEveryTypeIsOpened(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range appfile.ProviderTypes() {
+		if _, err := Open(t.Context(), appfile.Provider{Name: "p", Type: kind}, Environment{}); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if !strings.Contains(string(page), "\n| `"+kind+"` | ") {
+			t.Errorf("docs/reference/metrics.md does not have %s", kind)
 		}
 	}
 }
