@@ -67,12 +67,15 @@ func (r Reader) NotJSON(address string, got *Response, err error) error {
 		"check that "+secret.URL(address)+" is the address of the API, and not of a login page or a proxy")
 }
 
-// WrongQuery returns the error of a query that the provider answers, but not with one number.
-func (r Reader) WrongQuery(err error, next string) error { return r.wrongUse(err, next) }
+// WrongQuery returns the error of a request that cannot be right, or of a query that the provider does not answer with one
+// number.
+func (r Reader) WrongQuery(err error, next string) error {
+	return &sluice.Error{Op: r.Op, Resource: r.Name, Err: err, Next: next}
+}
 
 // SeriesError returns the error of a query with several series. how reduces them to one.
 func (r Reader) SeriesError(n int, how string) error {
-	return r.wrongUse(fmt.Errorf("the query has %d series, and a gate needs one", n), "reduce them to one with "+how)
+	return r.WrongQuery(fmt.Errorf("the query has %d series, and a gate needs one", n), "reduce them to one with "+how)
 }
 
 // Mask returns a text of the provider for an error: one short line without secrets.
@@ -92,10 +95,6 @@ func (r Reader) excerpt(got *Response) string {
 		return got.Type
 	}
 	return text
-}
-
-func (r Reader) wrongUse(err error, next string) error {
-	return &sluice.Error{Op: r.Op, Resource: r.Name, Err: err, Next: next}
 }
 
 func (r Reader) noAnswer(err error, next string) error {

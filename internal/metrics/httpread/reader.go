@@ -41,7 +41,7 @@ type Response struct {
 func (r Reader) Read(ctx context.Context, method, address string, header http.Header, body string) (*Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
-		return nil, r.wrongUse(errors.New("the address is not a URL"), "correct the address of the provider")
+		return nil, r.WrongQuery(errors.New("the address is not a URL"), "correct the address of the provider")
 	}
 	for name, values := range header {
 		request.Header[http.CanonicalHeaderKey(name)] = values
