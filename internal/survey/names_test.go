@@ -216,3 +216,51 @@ func TestExchangedTargetGroupsAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// A quick sync into the other group loses the requests of a rule that forwards only to the group in which the former
+// version serves: the plan is refused. A key of the file allows it, and without such a rule nothing is lost.
+func TestExchangedTargetGroupsWithAnUnsteeredRule(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule    bool
+		policy  sluice.OnRoute
+		refused bool
+	}{
+		"no such rule":            {false, "", false},
+		"a rule":                  {true, "", true},
+		"a rule, and it is meant": {true, sluice.AllowRoute, false},
+	} {
+		onExample(t, "canary", "sluice.yaml", func(b *bench) {
+			ctx, listener := context.Background(), aws.String("arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/"+
+				"app/web/0123456789abcdef/0123456789abcdef")
+			forward := func(groups ...string) []elbtypes.Action {
+				var all []elbtypes.TargetGroupTuple
+				for i, g := range groups {
+					all = append(all, elbtypes.TargetGroupTuple{TargetGroupArn: aws.String(g), Weight: aws.Int32(int32(100 - 100*i))})
+				}
+				return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+					ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: all}}}
+			}
+			_, err := b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: listener,
+				DefaultActions: forward(b.app.Primary.ARN, b.app.Canary.ARN)})
+			check(t, err)
+			if c.rule {
+				_, err := b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: listener, Priority: aws.Int32(7),
+					Actions:    forward(b.app.Primary.ARN),
+					Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/alone"}}}})
+				check(t, err)
+			}
+			check(t, b.clock.Sleep(ctx, time.Minute))
+			b.app.Primary.ARN, b.app.Canary.ARN = b.app.Canary.ARN, b.app.Primary.ARN
+			b.app.Pipeline, b.app.OnUnhealthyRoute = nil, c.policy
+			_, err = b.planned()
+			switch {
+			case c.refused:
+				b.wantError(name, err, "the tasks that serve are not in the primary target group, web-canary",
+					"rule 7 of port 80 forwards only to that group, and sluice does not change this rule: its requests would be lost",
+					"next: correct input.targetGroups: exchange the ARNs of the primary and the canary")
+			case err != nil:
+				b.Errorf("%s: refused with %v, want a plan", name, err)
+			}
+		})
+	}
+}

@@ -133,7 +133,8 @@ func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
 
 // refusePrimaryElsewhere rejects a pipeline of task sets that gives a share to the primary target group before the primary
 // is rolled out, while the tasks that serve are in another group: the requests would be lost. If that is the canary's
-// group, the canary would get requests before it is tested.
+// group, the canary would get requests before it is tested, and rules that forward only to that group would reach no tasks
+// once the new primary is in the other one.
 func refusePrimaryElsewhere(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
 	i := slices.IndexFunc(live.TaskSets, func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
 	if i < 0 || app.Primary == nil {
@@ -141,10 +142,20 @@ func refusePrimaryElsewhere(p *plan.Plan, app *appfile.Application, live plan.AW
 	}
 	serving := live.TaskSets[i].TargetGroup
 	isCanarys := app.Canary != nil && app.Canary.ARN == serving
-	if serving == "" || serving == app.Primary.ARN || !usesFormerPrimary(p, isCanarys) {
+	if serving == "" || serving == app.Primary.ARN {
 		return nil
 	}
-	return errPrimaryElsewhere(app, serving)
+	err := errPrimaryElsewhere(app, serving)
+	switch {
+	case usesFormerPrimary(p, isCanarys):
+		return err
+	case isCanarys && len(live.Marked) > 0 && app.OnUnhealthyRoute != sluice.AllowRoute &&
+		slices.ContainsFunc(p.Stages, plan.Stage.ReplacesPrimary):
+		err.Err = fmt.Errorf("%w; the %s forwards only to that group, and sluice does not change this rule: its %s would be "+
+			"lost", err.Err, live.Marked[0].Name(), p.Balancer.Unit())
+		return err
+	}
+	return nil
 }
 
 // usesFormerPrimary reports whether a stage before the new primary shifts requests to the former one, or starts a canary in
@@ -162,7 +173,7 @@ func usesFormerPrimary(p *plan.Plan, isCanarys bool) bool {
 }
 
 // errPrimaryElsewhere is the error of a file whose primary target group is not the one of the tasks that serve.
-func errPrimaryElsewhere(app *appfile.Application, serving string) error {
+func errPrimaryElsewhere(app *appfile.Application, serving string) *sluice.Error {
 	named, is := sluice.TargetGroupName(app.Primary.ARN), sluice.TargetGroupName(serving)
 	err := &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
 		Err:  fmt.Errorf("the tasks that serve are not in the primary target group, %s, but in %s", named, is),
