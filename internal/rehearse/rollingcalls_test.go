@@ -234,6 +234,9 @@ var recordedVerdicts = []struct {
 // that were recorded: one verdict may be 2 s later or earlier, the mean 0.4 s. Once ECS has restored the former version
 // for callers, polls are 4 s apart: one verdict may be 5 s later, the mean 2.5 s.
 func TestNoVerdictOfARollingDeploymentIsLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the mean of a few seeds says little: make test-long runs all")
+	}
 	for _, was := range recordedVerdicts {
 		later, n, one, inTheMean := 0.0, rollingSeeds(), 2.0, 0.4
 		if was.outcome == sluice.RolledBack && !was.noBreaker {
