@@ -113,7 +113,7 @@ test: fmt layers generated vet
 
 # The tests that do less, or nothing, with -short. internal/layers checks that each of them is here.
 LONG = ./cmd/sluice ./internal/mutants ./internal/piped ./internal/rehearse/... ./internal/watch
-LONG_TESTS = Long|Killed|Outage|Mutations|Mutants|Simulation|Traces|Rolling|Failing|FromTheEnd|Thousand
+LONG_TESTS = Long|Killed|OutageAtAnyCall|TestOutages|Mutations|Mutants|Simulation|Traces|RollingDeployment|AFailingDeployment|FromTheEnd|Thousand
 test-long: release-check
 	$(GO) test -timeout 60m -vet=off -ldflags=-w $(LONG) -run '$(LONG_TESTS)'
 

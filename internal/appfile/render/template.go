@@ -131,7 +131,12 @@ func actionOf(function string, at parse.Pos) *parse.ActionNode {
 
 // functions returns the functions of sluice by name, beside those of text/template.
 func (e Environment) functions() template.FuncMap {
-	all := template.FuncMap{"env": e.env, "must_env": e.mustEnv, "json_escape": escapeJSON}
+	all := template.FuncMap{"env": e.env, "must_env": e.mustEnv, "json_escape": escapeJSON,
+		"printf": func(format string, args ...any) (string, error) { return limited(fmt.Sprintf(format, args...)) }}
+	for name, text := range map[string]func(...any) string{"print": fmt.Sprint, "println": fmt.Sprintln,
+		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper} {
+		all[name] = func(args ...any) (string, error) { return limited(text(args...)) }
+	}
 	for _, l := range e.lookups {
 		if l.onlyJsonnet {
 			continue
@@ -150,7 +155,16 @@ func escapeJSON(s string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(data[1 : len(data)-1]), nil
+	return limited(string(data[1 : len(data)-1]))
+}
+
+// limited returns a text that a function made, unless it is longer than a whole evaluated text may be: a variable that is
+// doubled in a loop takes all memory in a few steps.
+func limited(text string) (string, error) {
+	if len(text) > maxText {
+		return "", fmt.Errorf("a value has more than %d bytes", maxText)
+	}
+	return text, nil
 }
 
 // templateProblem returns an error of package text/template as a problem of a place. The error of a function keeps its

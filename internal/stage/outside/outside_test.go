@@ -260,24 +260,18 @@ func TestRollingServiceUpdatedByOthers(t *testing.T) {
 	}
 }
 
-// Somebody else lets auto scaling go on that the deployment had suspended.
-func TestScalingResumedByOthersDuringAWait(t *testing.T) {
+// resumedScaling deploys with each policy over suspended auto scaling, which resume resumes as somebody else does. The
+// deployment must end as the policy says, with auto scaling on.
+func resumedScaling(t *testing.T, resume func(b *stagetest.Bench, policy sluice.OnOutside, id string) *stagetest.Result) {
 	for policy, want := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack,
 		sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
 		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 			b.Scalable(2, 8, sluice.Suspension{Out: true})
-			ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2",
+			ran := resume(b, policy, b.Start(b.Files("sim/web:v2",
 				stagetest.SuspendsScaling+stagetest.WatchedPipeline+"onOutsideChange: "+string(policy)+"\n")))
-			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-			b.Scalable(2, 8, sluice.Suspension{})
-			stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
-			if s := b.Suspension(); (s == sluice.AllSuspended) != (policy == sluice.ReassertChange) &&
-				policy != sluice.StopOnChange {
-				b.Errorf("%s: a minute later suspended is %s", policy, s)
-			}
 			b.Until("it is over", func() bool { return ran.Done })
 			if stagetest.Must(b, ran.Err); ran.Outcome != want {
-				b.Errorf("%s: %s %s\n%s", policy, ran.Outcome, ran.Cause, b.EventLog())
+				b.Errorf("%s: outcome %s (%s), want %s\n%s", policy, ran.Outcome, ran.Cause, want, b.EventLog())
 			}
 			if s := b.Suspension(); s == sluice.AllSuspended {
 				b.Errorf("%s: it is still suspended", policy)
@@ -287,32 +281,33 @@ func TestScalingResumedByOthersDuringAWait(t *testing.T) {
 	}
 }
 
+// Somebody else lets auto scaling go on that the deployment had suspended.
+func TestScalingResumedByOthersDuringAWait(t *testing.T) {
+	resumedScaling(t, func(b *stagetest.Bench, policy sluice.OnOutside, id string) *stagetest.Result {
+		ran := b.RunBeside(b.Engine, id)
+		b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
+		b.Scalable(2, 8, sluice.Suspension{})
+		stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
+		if s := b.Suspension(); (s == sluice.AllSuspended) != (policy == sluice.ReassertChange) &&
+			policy != sluice.StopOnChange {
+			b.Errorf("%s: a minute later suspended is %s", policy, s)
+		}
+		return ran
+	})
+}
+
 // A process is killed right after it suspended auto scaling, and somebody resumes auto scaling before the next process
 // continues. That process tells the change as it sets auto scaling; the policy applies to it as to any other.
 func TestScalingResumedByOthersBetweenTwoProcesses(t *testing.T) {
-	for policy, want := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack,
-		sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
-		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
-			b.Scalable(2, 8, sluice.Suspension{Out: true})
-			id := b.Start(b.Files("sim/web:v2",
-				stagetest.SuspendsScaling+stagetest.WatchedPipeline+"onOutsideChange: "+string(policy)+"\n"))
-			killer := b.KillAtWrite(3, true) // the claim, the tag of auto scaling, auto scaling
-			if at := b.RunUntilKilled(id); !strings.Contains(at, "RegisterScalableTarget") {
-				b.Fatalf("killed at %q, want at the suspension", at)
-			}
-			killer.Left = -1
-			b.Scalable(2, 8, sluice.Suspension{})
-			ran := b.RunBeside(b.Engine, id)
-			b.Until("it is over", func() bool { return ran.Done })
-			if stagetest.Must(b, ran.Err); ran.Outcome != want {
-				b.Errorf("%s: %s %s\n%s", policy, ran.Outcome, ran.Cause, b.EventLog())
-			}
-			if s := b.Suspension(); s == sluice.AllSuspended {
-				b.Errorf("%s: it is still suspended", policy)
-			}
-			b.ExpectNoneLost()
-		})
-	}
+	resumedScaling(t, func(b *stagetest.Bench, _ sluice.OnOutside, id string) *stagetest.Result {
+		killer := b.KillAtWrite(3, true) // the claim, the tag of auto scaling, auto scaling
+		if at := b.RunUntilKilled(id); !strings.Contains(at, "RegisterScalableTarget") {
+			b.Fatalf("killed at %q, want at the suspension", at)
+		}
+		killer.Left = -1
+		b.Scalable(2, 8, sluice.Suspension{})
+		return b.RunBeside(b.Engine, id)
+	})
 }
 
 // A change of auto scaling that is kept does not begin the wait again at every check: a version that crashes again and
