@@ -38,6 +38,7 @@ type Route struct {
 	Name        string         // for people: "rule 10 of port 80"
 	Weights     sluice.Weights // actual; not Valid if they are not whole percentages
 	Fingerprint string         // fingerprint of everything the driver would write
+	Fixed       error          // why it cannot get other weights; nil: it can
 }
 
 // Driver shifts the traffic of one access type.
@@ -89,7 +90,7 @@ func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (S
 
 // isAt reports whether the route has the weights, or is as close to them as possible.
 func (r Router) isAt(p Route, to sluice.Weights) bool {
-	return p.Weights == to || r.Driver.FingerprintAfter(p, to) == p.Fingerprint
+	return p.Weights == to || p.Fixed == nil && r.Driver.FingerprintAfter(p, to) == p.Fingerprint
 }
 
 func weightsText(w sluice.Weights) string {
@@ -100,6 +101,9 @@ func weightsText(w sluice.Weights) string {
 }
 
 func (r Router) setWeights(ctx context.Context, act sluice.Act, p Route, to sluice.Weights) error {
+	if p.Fixed != nil {
+		return p.Fixed
+	}
 	if r.Check != nil {
 		if err := r.Check(ctx, p, r.Driver.FingerprintAfter(p, to)); err != nil {
 			return err
@@ -115,12 +119,16 @@ func (r Router) readBack(ctx context.Context, to sluice.Weights) ([]Route, error
 		return nil, err
 	}
 	for _, p := range after {
-		if !r.isAt(p, to) {
-			return after, &sluice.Error{
-				Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("requested %s, %w %s on %s", to, ErrMismatch, weightsText(p.Weights), p.Name),
-				Next: "stop other processes that write to the same route, then run sluice resume",
-			}
+		if r.isAt(p, to) {
+			continue
+		}
+		if p.Fixed != nil {
+			return after, p.Fixed
+		}
+		return after, &sluice.Error{
+			Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,
+			Err:  fmt.Errorf("requested %s, %w %s on %s", to, ErrMismatch, weightsText(p.Weights), p.Name),
+			Next: "stop other processes that write to the same route, then run sluice resume",
 		}
 	}
 	return after, nil

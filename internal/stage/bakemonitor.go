@@ -30,6 +30,7 @@ type Bake struct {
 	live             *ecs.ServiceState // the last read of the service; nil: the next poll reads it
 	liveAt           time.Time         // when that was
 	readsTargetsOnly bool              // this poll does not read the service
+	isQuiet          bool              // the counts of a healthy variant are not emitted
 
 	retryContext context.Context // of all polls, so that missing answers from AWS are reported once
 }
@@ -280,7 +281,8 @@ func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Obs
 	return err
 }
 
-// quietInterval is the time between polls when there is no member to judge.
+// quietInterval is the time between polls when there is no member to judge, and between those of healthy members beside
+// another wait.
 const quietInterval = 20 * time.Second
 
 // watchMember returns the watch of a member, and starts it at the first call.
@@ -306,12 +308,14 @@ func (b *Bake) judgeObservation(ctx context.Context, s *watchedVariant, o verdic
 	var v verdict.Verdict
 	s.judge, v = s.judge.See(o)
 	s.judge, v = step.ExplainByLogs(ctx, b.run, s.judge, o, v)
-	capacity.EmitCapacity(b.run, s.MemberWatch, o, v)
+	if v.State != verdict.Healthy || !b.isQuiet {
+		capacity.EmitCapacity(b.run, s.MemberWatch, o, v)
+	}
 	switch v.State {
 	case verdict.Healthy:
 		return v.NextPoll, "", nil
 	case verdict.Failing, verdict.Stalling:
-		return 0, "", errVersionFailed(b.run, s.MemberWatch, v)
+		return 0, "", errVersionFailed(b.run, s.MemberWatch, capacity.ExplainTargets(ctx, b.run, s.MemberWatch, v))
 	}
 	return v.NextPoll, fmt.Sprintf("%s: %s", s.Variant, v.Detail), nil
 }
@@ -319,8 +323,11 @@ func (b *Bake) judgeObservation(ctx context.Context, s *watchedVariant, o verdic
 // errVersionFailed is the error of a version that was healthy and is not any more.
 func errVersionFailed(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {
 	why := v.Detail
-	if v.Cause.Task != "" {
+	switch {
+	case v.Cause.Task != "":
 		why = v.Cause.String() + "; " + why
+	case capacity.TellsCauseApart(v):
+		why += "; " + v.Cause.Text
 	}
 	return &sluice.Error{Op: "monitor the " + string(w.Variant), Resource: w.ID, Kind: sluice.Unhealthy,
 		Err: fmt.Errorf("the version is no longer healthy: %s", why), Next: step.RemoveRollback(s, v.Next)}

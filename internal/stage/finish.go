@@ -62,6 +62,7 @@ func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Endi
 // confirmAndRelease confirms the outcome and releases the claim. waited: the claim was not there, and it was waited for
 // after what the outcome relies on was read.
 func confirmAndRelease(ctx context.Context, s *step.Step, o sluice.Outcome) (end Ending, waited bool, err error) {
+	began := s.Clock.Now()
 	if end, err = confirmOutcome(ctx, s, o); err != nil {
 		return end, false, err
 	}
@@ -69,14 +70,14 @@ func confirmAndRelease(ctx context.Context, s *step.Step, o sluice.Outcome) (end
 		return end, false, nil
 	}
 	end.Unstable = nil
-	if end.Outcome == sluice.Gone {
-		s.Confirmed = nil // it was read before the service was deleted
+	if end.Outcome == sluice.Gone || s.Clock.Now().Sub(began) >= watch.LongestRead {
+		s.Confirmed = nil // others may have deleted the service since it was read, or taken the claim
 	}
 	var drop []string
 	if end.Outcome == sluice.Succeeded {
 		drop = s.Plan.DropTags
 	}
-	began := s.Clock.Now()
+	began = s.Clock.Now()
 	released, err := claim.Release(ctx, s, end.Outcome == sluice.Superseded, drop...)
 	if end.ClaimErr = err; !s.CannotResume && (errors.Is(err, memory.ErrNotSaved) || hasNoAnswer(err)) {
 		return end, false, err

@@ -81,6 +81,16 @@ func TestRuleWithThePrimaryAloneIsExtendedAndGivenBack(t *testing.T) {
 	})
 }
 
+// A pipeline that removes its canary before the primary gets all requests leaves the rule as it was.
+func TestRuleWithThePrimaryAloneStaysAfterTheCanaryIsRemoved(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{PrimaryOnly: true}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+			stagetest.ShiftBack, stagetest.CleanCanary, stagetest.PrimaryRollout, stagetest.ShiftBack)))
+		b.ExpectEnd(end, sluice.Succeeded, "", "PRIMARY sim/web:v2 100% 4 running; primary 1")
+		b.ExpectNoneLost()
+	})
+}
+
 func TestTwoCanaryRolloutsGrowTheOneCanary(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		id := b.Start(b.Files("sim/web:v2", `

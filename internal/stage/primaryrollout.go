@@ -19,6 +19,7 @@ func primaryRollout(ctx context.Context, s *step.Step) error {
 	if err != nil {
 		return err
 	}
+	s.Serving.NotePromoted()
 	if h, ok := s.Hosting.(step.Promotions); ok {
 		if err := h.RetireOldPrimary(ctx, primary); err != nil {
 			return err

@@ -53,6 +53,8 @@ func TestDeregisteredTargetsAreNamed(t *testing.T) {
 		ends   sluice.Outcome
 	}{
 		"canary": {stagetest.RunPlain, sets, waits("the task set of canary to drain"), "primary", sluice.RolledBack},
+		"canary, while the former primary drains": {stagetest.RunPlain, sets, waits("the old task set of primary to drain"),
+			"canary", sluice.RolledBack},
 		"canary, before the shift": {stagetest.RunPlain, sets, func(e sluice.Event) bool {
 			x, ok := e.(sluice.CapacityChanged)
 			return ok && x.Variant == sluice.Canary && x.Healthy == 1

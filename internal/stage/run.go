@@ -39,9 +39,8 @@ func openStep(c step.Config) (*step.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Gates: &gates.Watch{}, Stage: c.Plan.Stage(c.Index),
-		Task: task, Service: service,
-		Memory: memory.Open(c.Host)}
+	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Gates: &gates.Watch{},
+		Serving: &servingWatch{}, Stage: c.Plan.Stage(c.Index), Task: task, Service: service, Memory: memory.Open(c.Host)}
 	r.Facts = cmp.Or(c.Facts, &step.Facts{})
 	r.Reads = &r.Facts.Reads
 	r.Client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,

@@ -20,6 +20,7 @@ func syncService(ctx context.Context, s *step.Step) error {
 	if err != nil {
 		return err
 	}
+	s.Serving.NotePromoted()
 	if err := capacity.RemoveCanaryTraffic(ctx, s); err != nil {
 		return err
 	}

@@ -19,8 +19,10 @@ func trafficRouting(ctx context.Context, s *step.Step) error {
 	if err := s.Access.SavePlannedShift(ctx, to); err != nil {
 		return err
 	}
-	if err := s.Access.PrepareCanaryRoute(ctx); err != nil {
-		return err
+	if to.Canary() > 0 { // else a canary that was removed would be added to the rules again
+		if err := s.Access.PrepareCanaryRoute(ctx); err != nil {
+			return err
+		}
 	}
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
 		if to.Of(v) == 0 {

@@ -71,6 +71,12 @@ func (g Registration) IsLost() bool {
 	return g.last.Registered == 0 && g.isDoubtful() && g.lasts >= lostAfter
 }
 
+// OfRegistered returns the registration of tasks that were registered before: ECS is not about to register them.
+func (g Registration) OfRegistered() Registration {
+	g.lasts = max(g.lasts, unusedInterval)
+	return g
+}
+
 // Cause returns the cause of targets that are missing. ok is false if ECS may only be about to register them.
 func (g Registration) Cause() (c diagnosis.Cause, ok bool) {
 	if !g.isDoubtful() || g.lasts < unusedInterval {

@@ -206,24 +206,26 @@ func (d *Driver) ReadChoice(ctx context.Context) (RuleChoice, error) {
 	}
 }
 
-// Routes returns the rules that forward to both groups.
+// Routes returns the rules of the service. A rule that forwards to the primary alone has its
+// weights, and cannot get others.
 func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	c, err := d.ReadChoice(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Extend) > 0 {
-		return nil, &sluice.Error{
-			Op: "read the weights", Resource: c.Extend[0].ARN, Kind: sluice.OutsideChange,
-			Err: fmt.Errorf("the %s no longer forwards to the canary target group: another process or person edited it",
-				c.Extend[0].Name()),
-			Next: "deploy again when no other process edits the rule",
-		}
-	}
 	var paths []route.Route
-	for _, r := range c.Steered {
-		paths = append(paths, route.Route{ID: r.ARN, Name: r.Name(), Weights: r.percentWeights(d.Groups.Primary,
-			d.Groups.Canary), Fingerprint: Fingerprint(r.Actions)})
+	for _, r := range c.Rules() {
+		p := route.Route{ID: r.ARN, Name: r.Name(), Weights: r.percentWeights(d.Groups.Primary, d.Groups.Canary),
+			Fingerprint: Fingerprint(r.Actions)}
+		if r.forwardsOnlyTo(d.Groups.Primary) {
+			p.Fixed = &sluice.Error{
+				Op: "read the weights", Resource: r.ARN, Kind: sluice.OutsideChange,
+				Err: fmt.Errorf("the %s no longer forwards to the canary target group: another process or person edited it",
+					r.Name()),
+				Next: "deploy again when no other process edits the rule",
+			}
+		}
+		paths = append(paths, p)
 	}
 	return paths, nil
 }

@@ -250,16 +250,8 @@ func emitTaskSet(s *step.Step, v sluice.Variant, revision string, set verdict.Co
 	if set.Revision != "" {
 		revision = set.Revision
 	}
-	c := sluice.CapacityChanged{Variant: v, Revision: revision, Desired: set.Desired, Pending: set.Pending,
-		Running: set.Running}
-	if s.Emitted.SetCapacity[v] == c {
-		return
-	}
-	if s.Emitted.SetCapacity == nil {
-		s.Emitted.SetCapacity = map[sluice.Variant]sluice.CapacityChanged{}
-	}
-	s.Emitted.SetCapacity[v] = c
-	s.Host.Emit(c)
+	s.EmitCapacity(sluice.CapacityChanged{Variant: v, Revision: revision, Desired: set.Desired, Pending: set.Pending,
+		Running: set.Running})
 }
 
 func emitTraffic(s *step.Step, canary int) {

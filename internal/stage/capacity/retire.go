@@ -181,18 +181,6 @@ func sumRemaining(s *step.Step, all []*step.MemberWatch,
 
 // emitRemoving emits the counts of a member that is being removed, when they change.
 func emitRemoving(s *step.Step, m, now step.Member, draining int) {
-	EmitCapacityOnce(s, sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: now.ID, Revision: m.Revision,
+	s.EmitCapacity(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: now.ID, Revision: m.Revision,
 		Desired: now.Desired, Pending: now.Pending, Running: now.Running, Draining: draining})
-}
-
-// EmitCapacityOnce emits the counts of a task set or deployment if they changed.
-func EmitCapacityOnce(s *step.Step, c sluice.CapacityChanged) {
-	if s.Emitted.Removing[c.TaskSet] == c {
-		return
-	}
-	if s.Emitted.Removing == nil {
-		s.Emitted.Removing = map[string]sluice.CapacityChanged{}
-	}
-	s.Emitted.Removing[c.TaskSet] = c
-	s.Host.Emit(c)
 }

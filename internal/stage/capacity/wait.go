@@ -113,9 +113,9 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 		case verdict.Healthy:
 			return nil
 		case verdict.Failing:
-			return errMemberUnhealthy(s, w, explainCheck(ctx, s, w, now))
+			return errMemberUnhealthy(s, w, ExplainTargets(ctx, s, w, now))
 		case verdict.Stalling:
-			return errMemberStalled(s, w, explainMissing(ctx, s, w, explainCheck(ctx, s, w, now)))
+			return errMemberStalled(s, w, ExplainTargets(ctx, s, w, now))
 		}
 		if r.WhileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
 			if err := r.WhileMissing(ctx, o); err != nil {
@@ -132,6 +132,9 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 func CheckDuringWait(ctx context.Context, s *step.Step) error {
 	step.WatchRequests(ctx, s)
 	if err := s.Gates.Poll(ctx, s); err != nil {
+		return err
+	}
+	if err := s.Serving.Poll(ctx, s); err != nil {
 		return err
 	}
 	if err := step.MaintainShare(ctx, s.Access); err != nil {
@@ -252,13 +255,9 @@ func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verd
 // EmitCapacity emits the counts of a member if they changed, and why its tasks fail.
 func EmitCapacity(s *step.Step, w *step.MemberWatch, o verdict.Observation, v verdict.Verdict) {
 	n := v.Counts
-	c := sluice.CapacityChanged{Variant: w.Variant, TaskSet: w.ID, Revision: o.Set.Revision,
+	s.EmitCapacity(sluice.CapacityChanged{Variant: w.Variant, TaskSet: w.ID, Revision: o.Set.Revision,
 		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining,
-		Targets: n.Targets}
-	if c != s.Emitted.Capacity {
-		s.Emitted.Capacity = c
-		s.Host.Emit(c)
-	}
+		Targets: n.Targets})
 	step.EmitReasons(s, w.Variant, v)
 }
 
@@ -294,6 +293,12 @@ func isFormer(s *step.Step, w *step.MemberWatch) bool {
 // replaceAtOnce is what to do if a pipeline waits for the version that it replaces, and that version does not work.
 const replaceAtOnce = "deploy the new version at once: sluice deploy --quick-sync"
 
+// ExplainTargets adds to the verdict of a wait that ended without success what AWS knows about the member's targets: the
+// health check that they fail, or the command that registers them again.
+func ExplainTargets(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
+	return explainMissing(ctx, s, w, explainCheck(ctx, s, w, v))
+}
+
 // explainCheck adds the health check that the targets of a member fail. If it cannot be read, it adds nothing.
 func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verdict.Verdict) verdict.Verdict {
 	if !v.Cause.FailsCheck() || w.TargetGroup == "" {
@@ -306,7 +311,7 @@ func explainCheck(ctx context.Context, s *step.Step, w *step.MemberWatch, v verd
 	was, check := v.Cause, diagnosis.CheckOf(places[0].Settings)
 	check.Changes = s.Plan.Callers.CheckChanges(w.TargetGroup, view.NewHealthCheck(places[0].Settings))
 	v.Cause = was.WithCheck(check)
-	if !tellsCauseApart(v) {
+	if !TellsCauseApart(v) {
 		v.Detail += strings.TrimPrefix(v.Cause.Text, was.Text)
 	}
 	v.Next = strings.Replace(v.Next, was.Advice(), v.Cause.Advice(), 1)
@@ -336,7 +341,7 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 	if v.Cause.Kind == diagnosis.Deregistered {
 		why = errors.New(v.Detail)
 	}
-	if tellsCauseApart(v) {
+	if TellsCauseApart(v) {
 		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
 	}
 	kind := sluice.Stall
@@ -348,9 +353,9 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 		Err: why, Next: step.RemoveRollback(s, v.Next)})
 }
 
-// tellsCauseApart reports whether the error of a stalled wait names the cause after the counts, which do not contain
+// TellsCauseApart reports whether the error of a stalled wait names the cause after the counts, which do not contain
 // it.
-func tellsCauseApart(v verdict.Verdict) bool {
+func TellsCauseApart(v verdict.Verdict) bool {
 	return v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0)
 }
 

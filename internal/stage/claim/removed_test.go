@@ -152,3 +152,32 @@ func TestRemovedClaimBesideAnotherVersion(t *testing.T) {
 			"ACTIVE sim/web:v3 100% 4 running; PRIMARY sim/web:v1 100% 4 running; primary 100 canary 0")
 	})
 }
+
+// AWS's load balancers do not answer at the end of a deployment, and another one takes the claim meanwhile: its claim
+// stays, because the read of ours from before is too old.
+func TestClaimTakenWhileTheEndIsConfirmed(t *testing.T) {
+	for image, want := range map[string]sluice.Outcome{"sim/web:v2": sluice.Succeeded,
+		"sim/web:v2?crash-after=30s&exit=3": sluice.RolledBack} {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			last := map[sluice.Outcome]string{sluice.Succeeded: "ECS_CANARY_CLEAN", sluice.RolledBack: "ECS_ROLLBACK"}[want]
+			stage := ""
+			b.OnEvent(func(e sluice.Event) bool {
+				if s, ok := e.(sluice.StageStarted); ok {
+					stage = s.Name
+				}
+				_, ended := e.(sluice.StageEnded)
+				return ended && stage == last
+			}, func() {
+				stagetest.Must(b, b.Sim.Inject("outage elasticloadbalancing:* for=2m"))
+				b.Clock.Go(func() {
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), 45*time.Second))
+					claimByOthers(b)
+				})
+			})
+			end := b.Deploy(b.Files(image, stagetest.CanaryPipeline))
+			if got := claimText(b); end.Outcome != want || got != othersClaim {
+				b.Errorf("%s, and the claim is %q, want %s and %q\n%s", end.Outcome, got, want, othersClaim, b.EventLog())
+			}
+		})
+	}
+}

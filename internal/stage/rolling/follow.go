@@ -297,14 +297,10 @@ func checkContinue(ctx context.Context, s *step.Step) error {
 // once.
 func emitProgress(s *step.Step, update watch.Update) {
 	v := update.Verdict
-	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired,
-		Pending: v.Counts.Pending,
-		Running: v.Counts.Running, Healthy: v.Counts.Healthy, Draining: v.Counts.Draining, Targets: v.Counts.Targets}
 	emitReplaced(s, update)
-	if c != s.Emitted.Capacity {
-		s.Emitted.Capacity = c
-		s.Host.Emit(c)
-	}
+	s.EmitCapacity(sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired,
+		Pending: v.Counts.Pending,
+		Running: v.Counts.Running, Healthy: v.Counts.Healthy, Draining: v.Counts.Draining, Targets: v.Counts.Targets})
 	step.EmitReasons(s, sluice.Primary, v)
 	emitWaiting(s, update)
 }
@@ -328,7 +324,7 @@ func emitReplaced(s *step.Step, update watch.Update) {
 	}
 	for _, d := range update.Service.Deployments {
 		if d.Revision != update.Verdict.Revision {
-			capacity.EmitCapacityOnce(s, sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID,
+			s.EmitCapacity(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID,
 				Revision: d.Revision,
 				Desired:  d.Desired, Pending: d.Pending, Running: d.Running})
 		}

@@ -103,6 +103,15 @@ type gateWatch interface {
 	NextPoll(s *Step) time.Time
 }
 
+// servingWatch judges the tasks of the new version that already get requests. Steps call it at every poll of a wait for
+// other tasks.
+type servingWatch interface {
+	// Poll reads and judges. Its error is that of a version that is no longer healthy.
+	Poll(ctx context.Context, s *Step) error
+	// NotePromoted notes that the stage has made the new version the primary, and that its tasks were healthy.
+	NotePromoted()
+}
+
 // outsideWatch reacts to changes by other actors. Steps call it at every read and at every poll.
 type outsideWatch interface {
 	// Resolve compares a read of the service with the expected state, and returns the read to

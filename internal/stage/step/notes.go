@@ -62,16 +62,35 @@ func (s *Step) HasReported(what string) bool {
 
 // emitted holds the values that were emitted last, so that an event is emitted only on a change.
 type emitted struct {
-	Capacity       sluice.CapacityChanged
-	failures       map[string]int                            // count of each cause
-	Progress       string                                    // what ECS was doing
-	mu             sync.Mutex                                // of reported: a wait for ECS runs next to its checks
-	reported       map[string]bool                           // see [Step.IsFirstTime]
-	SetCapacity    map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
-	Removing       map[string]sluice.CapacityChanged         // by ID, of members that are being removed
-	CanaryRevision string                                    // its revision, under controller CODE_DEPLOY
+	failures       map[string]int  // count of each cause
+	Progress       string          // what ECS was doing
+	mu             sync.Mutex      // of reported and capacity: a wait for ECS runs next to its checks
+	reported       map[string]bool // see [Step.IsFirstTime]
+	capacity       map[string]sluice.CapacityChanged
+	CanaryRevision string // its revision, under controller CODE_DEPLOY
 	// percent of the traffic at the canary, under controller CODE_DEPLOY
 	CanaryShare int
+}
+
+// EmitCapacity emits the counts of a variant, a task set or a deployment if they changed.
+func (s *Step) EmitCapacity(c sluice.CapacityChanged) {
+	if s.Emitted.changes(c) {
+		s.Host.Emit(c)
+	}
+}
+
+func (e *emitted) changes(c sluice.CapacityChanged) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	of := string(c.Variant) + " " + c.TaskSet
+	if e.capacity[of] == c {
+		return false
+	}
+	if e.capacity == nil {
+		e.capacity = map[string]sluice.CapacityChanged{}
+	}
+	e.capacity[of] = c
+	return true
 }
 
 // emitFailure emits an event when the count of a cause grows. Polls may show several causes in

@@ -80,6 +80,7 @@ type Step struct {
 	Access   Access
 	Outside  outsideWatch
 	Gates    gateWatch
+	Serving  servingWatch
 	Memory   *memory.Memory
 	Snapshot *memory.Snapshot
 	Claim    Claim

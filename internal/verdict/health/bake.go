@@ -47,6 +47,9 @@ func (b Bake) See(o verdict.Observation) (Bake, verdict.Verdict) {
 	if n.Healthy > c.mostHealthy {
 		c.mostHealthy = n.Healthy
 	}
+	if c = c.noteRegistered(o, n); c.mostHealthy > 0 {
+		c.registration = c.registration.OfRegistered()
+	}
 	c.last, b.capacity = n, c
 	return b, b.judgeBake(o, n, whole)
 }
