@@ -119,6 +119,8 @@ type Group struct {
 	ARN       string `json:"arn"`
 	Container string `json:"container"`
 	Port      int32  `json:"port"`
+	// Drain is its deregistration delay; 0: it was not read.
+	Drain time.Duration `json:"drain,omitempty"`
 }
 
 // Change is one difference between the files and what runs.

@@ -78,6 +78,12 @@ func (s Stage) EndsCanary() bool { return propertiesOf(s.Name).endsCanary }
 // ReplacesPrimary reports whether the new revision is PRIMARY after the stage.
 func (s Stage) ReplacesPrimary() bool { return propertiesOf(s.Name).replacesPrimary }
 
+// ChangesVariants reports whether the stage changes the tasks or the traffic of primary and canary.
+func (s Stage) ChangesVariants() bool {
+	p := propertiesOf(s.Name)
+	return p.startsCanary || p.endsCanary || p.replacesPrimary || p.shiftsTraffic
+}
+
 // ReplacesAll reports whether the stage brings the complete service to the new revision: no canary
 // and no previous primary exist afterwards.
 func (s Stage) ReplacesAll() bool { return propertiesOf(s.Name).endsPrevious }

@@ -62,6 +62,17 @@ func (p *Plan) StateAfter(index int) State {
 // FinalState is the state once the last stage has ended.
 func (p *Plan) FinalState() State { return p.StateAfter(len(p.Stages) - 1) }
 
+// LastOfVariants returns the index of the last stage that changes primary or canary; -1: none does.
+func (p *Plan) LastOfVariants() int {
+	last := -1
+	for _, s := range p.Stages {
+		if s.ChangesVariants() {
+			last = s.Index
+		}
+	}
+	return last
+}
+
 // DeletesCanary reports whether the plan deletes the canary that exists before it, and leaves none.
 func (p *Plan) DeletesCanary() bool {
 	return p.HasChanges() && !p.FinalState().Canary.Exists() &&

@@ -76,15 +76,7 @@ func isLastOfVariants(s *step.Step) bool {
 	if s.IsRollback() || !s.Plan.Mode().HasVariants() || !s.Plan.FinalState().NewPrimary {
 		return false
 	}
-	last := -1
-	for _, x := range s.Plan.Stages {
-		switch x.Name {
-		case appfile.StageSync, appfile.StageCanaryRollout, appfile.StageTrafficRouting, appfile.StagePrimaryRollout,
-			appfile.StageCanaryClean:
-			last = x.Index
-		}
-	}
-	return s.Stage.Index == last
+	return s.Stage.Index == s.Plan.LastOfVariants()
 }
 
 // followsNewPrimary reports whether the stage is a task that runs after a new version was deployed, and the last stage.

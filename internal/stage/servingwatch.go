@@ -6,11 +6,13 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 // servingWatch watches the tasks of the new version that already get requests, while a stage waits for others: for a
-// primary that starts, or for tasks that drain for minutes.
+// primary that starts, or for tasks that drain for minutes. A service that ECS rolls is followed otherwise: there it
+// watches the canary only.
 type servingWatch struct {
 	monitor *Bake
 	due     time.Time // when to look next
@@ -24,7 +26,7 @@ func (w *servingWatch) NotePromoted() { w.promoted = true }
 // Poll judges the canary and the new primary if they get requests. A version that is no longer healthy is an error.
 func (w *servingWatch) Poll(ctx context.Context, s *step.Step) error {
 	now := s.Clock.Now()
-	if s.IsRollback() || s.Snapshot == nil || !s.Plan.Mode().HasTaskSets() || now.Before(w.due) {
+	if s.IsRollback() || s.Snapshot == nil || now.Before(w.due) {
 		return nil
 	}
 	variants := w.servingVariants(s)
@@ -35,9 +37,12 @@ func (w *servingWatch) Poll(ctx context.Context, s *step.Step) error {
 		w.monitor = openMonitor(s)
 		w.monitor.stoppedReadAt, w.monitor.isQuiet = now, true
 	}
-	live, err := step.ObserveShared(ctx, s)
-	if err != nil {
-		return err
+	var live *ecs.ServiceState
+	var err error
+	if s.Plan.Mode().HasTaskSets() { // otherwise the canary is a service of its own
+		if live, err = step.ObserveShared(ctx, s); err != nil {
+			return err
+		}
 	}
 	w.due = now.Add(quietInterval)
 	for _, v := range variants {
@@ -54,10 +59,13 @@ func (w *servingWatch) Poll(ctx context.Context, s *step.Step) error {
 
 // servingVariants returns the variants that run the new version, get requests, and are not what the stage waits for.
 func (w *servingWatch) servingVariants(s *step.Step) (all []sluice.Variant) {
-	if s.Stage.Name != appfile.StageCanaryRollout && !s.CanaryRetires && hasShare(s, sluice.Canary) {
+	m := s.Plan.Mode()
+	ownStage := s.Stage.Name == appfile.StageCanaryRollout || s.CanaryRetires
+	if m.HasVariants() && !ownStage && hasShare(s, sluice.Canary) {
 		all = append(all, sluice.Canary)
 	}
-	if (w.promoted || s.Plan.StateBefore(s.Stage.Index).NewPrimary) && hasShare(s, sluice.Primary) {
+	isNew := w.promoted || s.Plan.StateBefore(s.Stage.Index).NewPrimary
+	if m.HasTaskSets() && isNew && hasShare(s, sluice.Primary) {
 		all = append(all, sluice.Primary)
 	}
 	return all

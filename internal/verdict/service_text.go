@@ -15,10 +15,11 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 		State: Progressing, Revision: firstNonEmpty(r.followed.revision, r.want.Revision),
 		Deployment: firstNonEmpty(r.followed.arn, r.followed.id, r.want.Deployment),
 		Causes:     r.listCauses(o), Logs: r.failures.Logs(), Unread: r.unread, Counts: r.countTasks(o),
-		NextPoll: r.nextPoll(o.Service, o.At),
-		Detail:   r.progressText(o),
-		Withheld: r.hold.why,
+		NextPoll:    r.nextPoll(o.Service, o.At),
+		RollingBack: r.rollbackText(), Withheld: r.hold.why,
 	}
+	v.Parts = r.progressParts(o, v.RollingBack)
+	v.Detail = strings.Join(v.Parts, "; ")
 	if r.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, r.conclusion.outcome, r.conclusion.by
 		v.NoTasks = r.conclusion.noTasks
@@ -158,18 +159,19 @@ func (r *ServiceFollower) countTasks(o Observation) Counts {
 }
 
 // progressText returns the current state: "web:3: 1 of 2 running, 1 pending; web:2: 2 running".
-func (r *ServiceFollower) progressText(o Observation) string {
+// progressParts says what a deployment in progress does, the counts of its tasks first.
+func (r *ServiceFollower) progressParts(o Observation, rollback string) []string {
 	s := o.Service
 	if s == nil {
 		s = r.last
 	}
 	switch {
 	case s == nil && r.polls == 0:
-		return "the service has not been read yet"
+		return []string{"the service has not been read yet"}
 	case s == nil:
-		return "the service does not exist"
+		return []string{"the service does not exist"}
 	case !r.followed.bound:
-		return r.absentText(s)
+		return r.absentTexts(s)
 	}
 	parts := append(r.followed.followedTexts(s), r.followed.otherTexts(s)...)
 	if rec := r.lastRecord; rec != nil {
@@ -178,23 +180,34 @@ func (r *ServiceFollower) progressText(o Observation) string {
 	if r.hold.why != "" {
 		parts = append(parts, r.hold.why)
 	}
-	if r.followed.rollingBack && (r.lastRecord == nil || !r.lastRecord.isRollingBack()) {
-		parts = append(parts, strings.TrimSuffix("rolling back: "+strings.TrimSuffix(r.followed.rollbackReason, "."),
-			": "))
+	if rollback != "" {
+		parts = append(parts, rollback)
 	}
-	return strings.Join(parts, "; ")
+	return parts
 }
 
-func (r *ServiceFollower) absentText(s *Service) string {
+// rollbackText says that ECS rolls the deployment back, to which revision and why; empty: it does not.
+func (r *ServiceFollower) rollbackText() string {
+	to, why := "", r.followed.rollbackReason
+	switch rec := r.lastRecord; {
+	case rec != nil && rec.isRollingBack():
+		to, why = toText(rec.BackTo), firstNonEmpty(rec.RollbackReason, rec.Reason)
+	case !r.followed.rollingBack:
+		return ""
+	}
+	return strings.TrimSuffix("rolling back"+to+": "+strings.TrimSuffix(why, "."), ": ")
+}
+
+func (r *ServiceFollower) absentTexts(s *Service) []string {
 	serves := primaryRevision(s)
 	if p := s.primarySet(); p != nil {
 		serves = p.Revision
 	}
 	what := firstNonEmpty(r.want.Revision, r.want.Deployment, "a deployment")
 	if serves == "" || serves == what {
-		return what + " has not appeared"
+		return []string{what + " has not appeared"}
 	}
-	return what + " has not appeared; " + serves + " serves"
+	return []string{what + " has not appeared", serves + " serves"}
 }
 
 func (b *binding) followedTexts(s *Service) []string {
@@ -251,11 +264,7 @@ func (rec *Record) progressTexts() []string {
 		parts = append(parts, fmt.Sprintf("circuit breaker at %d of %d failures", rec.Breaker.Failures,
 			rec.Breaker.Threshold))
 	}
-	switch {
-	case rec.isRollingBack():
-		parts = append(parts, strings.TrimSuffix("rolling back"+toText(rec.BackTo)+": "+
-			strings.TrimSuffix(firstNonEmpty(rec.RollbackReason, rec.Reason), "."), ": "))
-	case rec.Status == "STOP_REQUESTED":
+	if rec.Status == "STOP_REQUESTED" && !rec.isRollingBack() {
 		parts = append(parts, "being stopped")
 	}
 	return parts

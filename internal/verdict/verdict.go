@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -70,13 +71,22 @@ type Verdict struct {
 	NextPoll time.Duration // from the observation; 0 once ended
 
 	// Of a [ServiceFollower].
-	Outcome    sluice.Outcome // empty while progressing
-	Withheld   string         // what withholds a success that AWS reports; empty: nothing
-	Revision   string         // family:revision that is waited for
-	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
-	By         string         // revision rolled back to, or superseded by
-	NoTasks    bool           // [sluice.Gone] because the desired count is 0; false: the service does not exist
-	Callers    Callers        // of an end: whether requests reach the service; empty: not read
+	Outcome     sluice.Outcome // empty while progressing
+	Parts       []string       // what the deployment does, the counts of its tasks first; Detail is these while progressing
+	RollingBack string         // the one of Parts that says that ECS rolls it back; empty: it does not
+	Withheld    string         // what withholds a success that AWS reports; empty: nothing
+	Revision    string         // family:revision that is waited for
+	Deployment  string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
+	By          string         // revision rolled back to, or superseded by
+	NoTasks     bool           // [sluice.Gone] because the desired count is 0; false: the service does not exist
+	Callers     Callers        // of an end: whether requests reach the service; empty: not read
+}
+
+// WithPart returns the verdict with another part of what the deployment does.
+func (v Verdict) WithPart(text string) Verdict {
+	v.Detail += "; " + text
+	v.Parts = append(slices.Clip(v.Parts), text)
+	return v
 }
 
 // Callers says whether requests reach a service.

@@ -141,7 +141,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, of listeners, 
 		case d.Wait != "":
 			waits := seen
 			waits.Verdict.State, waits.Verdict.Outcome = verdict.Progressing, ""
-			waits.Verdict.Detail += "; waiting for callers: " + d.Wait
+			waits.Verdict = waits.Verdict.WithPart("waiting for callers: " + d.Wait)
 			f.reportChange(waits)
 		case err == nil && isFirst && f.now().Sub(sent) >= LongestRead:
 			continue
@@ -177,7 +177,7 @@ func (f *waiter) explainUnused(ctx context.Context, seen Update, of listeners) U
 		return seen
 	}
 	if problems := t.Problems(f.before.traffic, state.ServingGroups()...); len(problems) > 0 {
-		seen.Verdict.Detail += "; " + view.Texts(problems)
+		seen.Verdict = seen.Verdict.WithPart(view.Texts(problems))
 		seen.Verdict.Next = problems[0].Next()
 	}
 	return seen

@@ -120,7 +120,7 @@ var whys = map[string]string{
 	"ecs:DescribeTaskDefinition": "the newest revision of the family: an identical one is not registered " +
 		"again; and the one that serves, to compare them",
 	"elasticloadbalancing:DescribeTargetHealth": "health as the load balancer reports it, at every poll " +
-		"from the first running task on; of a set that drains, once its tasks have stopped",
+		"from the first running task on; of a set that drains, when its tasks stop and when its deregistration delay ends",
 	"elasticloadbalancing:DescribeRules": "the current rules: for the plan, at the beginning of " +
 		"each stage, every 10 s at most while it or a `WAIT` lasts, before each write, read back after it, and at " +
 		"the end",

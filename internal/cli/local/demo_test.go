@@ -53,7 +53,7 @@ func shortDemo(t *testing.T, change func(*testing.T, *demo)) (code int, r demoRe
 		Host:        "test", PID: 1, IsAlive: func(int) bool { return false },
 		IsTerminal: func(io.Writer) bool { return false }}
 	p := &session.Session{Env: env, Flags: session.Flags{Output: session.JSON}}
-	d := &demo{Session: p, speed: 15, rate: 200, seed: 1, loadScale: .1, files: demoFiles}
+	d := &demo{Session: p, speed: 15, rate: testRate, seed: 1, loadScale: .1, files: demoFiles}
 	d.edit(t, "world.yaml", "deregistrationDelay: 10s", "deregistrationDelay: 8s")
 	// A machine that has other work answers late, not never.
 	d.edit(t, "world.yaml", "timeout: 2s, healthy: 2, unhealthy: 2", "timeout: 4s, healthy: 2, unhealthy: 10")
@@ -165,7 +165,7 @@ func withoutHealth(t *testing.T, d *demo) {
 // withoutDrain ends connections at once, with requests on them.
 func withoutDrain(t *testing.T, d *demo) {
 	slow(t, d)
-	d.rate = 600
+	d.rate = 3 * testRate
 	d.edit(t, "world.yaml", "deregistrationDelay: 8s", "deregistrationDelay: 0s")
 }
 

@@ -198,9 +198,15 @@ func fillRouting(p *plan.Plan, live plan.AWSState) {
 		p.Balancer = g.Type
 	}
 	p.Extends = len(live.Extend) > 0 && len(live.Steered) == 0
-	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
-		if g != nil {
-			p.Drain = max(p.Drain, g.Drain)
+	for _, of := range []struct {
+		group *plan.Group
+		live  *plan.GroupAttachment
+	}{{p.Primary, live.Primary}, {p.Canary, live.Canary}} {
+		if of.live != nil {
+			p.Drain = max(p.Drain, of.live.Drain)
+		}
+		if of.live != nil && of.group != nil {
+			of.group.Drain = of.live.Drain
 		}
 	}
 	seen := map[string]bool{}

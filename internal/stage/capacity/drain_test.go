@@ -7,6 +7,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -75,5 +79,51 @@ func TestCleanAndSyncDrainTogether(t *testing.T) {
 	}
 	if one, two := took(false, kept("false")), took(false, kept("true")); two > one {
 		t.Errorf("a clean of canary and old primary took %s, a removal of each by itself %s", two, one)
+	}
+}
+
+// A drain of five minutes is not polled: AWS keeps a target for the whole deregistration delay. Its end is noticed within
+// seconds, with stale answers too.
+func TestLongDrainIsReadAtItsEnd(t *testing.T) {
+	const delay = 5 * time.Minute
+	for name, fault := range map[string]string{"current answers": "", "stale answers": "stale elasticloadbalancing:* by=4s"} {
+		t.Run(name, func(t *testing.T) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				for _, group := range []string{b.Primary, b.Canary} {
+					stagetest.Got(b.ELB.ModifyTargetGroupAttributes(t.Context(), &awselb.ModifyTargetGroupAttributesInput{
+						TargetGroupArn: aws.String(group), Attributes: []elbtypes.TargetGroupAttribute{
+							{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("300")}}}))(b)
+				}
+				var began, ended time.Time
+				from, reads := 0, 0
+				b.OnEvent(func(e sluice.Event) bool {
+					x, ok := e.(sluice.CapacityChanged)
+					return ok && x.Variant == sluice.Leaving && x.Running == 0 && x.Draining > 0
+				}, func() { began, from = b.Clock.Now(), len(b.Calls) })
+				b.OnEvent(func(e sluice.Event) bool {
+					w, ok := e.(sluice.Writing)
+					return ok && w.Operation == "ecs:DeleteTaskSet"
+				}, func() {
+					ended = b.Clock.Now()
+					for _, c := range b.Calls[from:] {
+						if c.Operation == "DescribeTargetHealth" {
+							reads++
+						}
+					}
+				})
+				if fault != "" {
+					stagetest.Must(b, b.Sim.Inject(fault))
+				}
+				end := b.Deploy(b.Files("sim/web:v2", ""))
+				b.Sim.ClearFaults()
+				b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
+				took := ended.Sub(began)
+				if took < delay-10*time.Second || took > delay+10*time.Second || reads > 30 {
+					b.Errorf("the drain took %s with %d reads of target health, want %s and at most 30\n%s", took, reads, delay,
+						b.EventLog())
+				}
+				b.ExpectNoneLost()
+			})
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
@@ -66,14 +67,17 @@ const maxDrainingReadAge = 10 * time.Second
 // first, then the targets. The last poll reads both.
 func readRemaining(ctx context.Context, s *step.Step, w *step.MemberWatch) (now step.Member, left int, isGone bool,
 	err error) {
+	isCounted := false
 	if n := w.Latest; n.ID != "" && n.Running+n.Pending == 0 && w.Left > 0 && hasTargets(s, w) &&
 		s.Clock.Now().Sub(w.LatestAt) <= MaxServiceReadAge {
 		if err := s.CheckInterrupt(ctx); err != nil {
 			return n, 0, false, err
 		}
-		if left, err := s.Access.CountDraining(ctx, w); err != nil || left == w.Left {
-			return n, left, false, err
+		before := w.Left
+		if err := countLeft(ctx, s, w); err != nil || w.Left == before {
+			return n, w.Left, false, err
 		}
+		isCounted = true
 	}
 	at := s.Clock.Now()
 	read, err := s.Hosting.RefreshMember(ctx, w.Member)
@@ -88,7 +92,42 @@ func readRemaining(ctx context.Context, s *step.Step, w *step.MemberWatch) (now 
 	if read.Running+read.Pending > 0 && same && at.Sub(w.LeftAt) < maxDrainingReadAge {
 		return *read, w.Left, false, nil
 	}
-	w.Left, err = s.Access.CountDraining(ctx, w)
-	w.LeftAt = at
+	if !isCounted {
+		err = countLeft(ctx, s, w)
+	}
 	return *read, w.Left, false, err
+}
+
+// maxTargetLag is how old the state of a target in a response of AWS may be.
+const maxTargetLag = 5 * time.Second
+
+// countLeft counts the draining targets of a member. It reads nothing while the last one that began to drain cannot have
+// ended: AWS keeps it for the whole deregistration delay of its group.
+func countLeft(ctx context.Context, s *step.Step, w *step.MemberWatch) error {
+	at, before := s.Clock.Now(), w.Left
+	if before > 0 && at.Before(w.DrainsUntil) {
+		return nil
+	}
+	left, err := s.Access.CountDraining(ctx, w)
+	if err != nil {
+		return err
+	}
+	switch noTask := w.Latest.Running+w.Latest.Pending == 0; {
+	case left > before && w.LeftRead: // at the first read, they may have begun long before
+		w.DrainStart = w.LeftAt
+	case left == before && noTask && !w.DrainStart.IsZero():
+		w.DrainsUntil = w.DrainStart.Add(delayOf(s.Plan, w.TargetGroup) - maxTargetLag)
+	}
+	w.Left, w.LeftAt, w.LeftRead = left, at, true
+	return nil
+}
+
+// delayOf returns the deregistration delay of a target group as the plan read it; 0: it is not known.
+func delayOf(p *plan.Plan, group string) time.Duration {
+	for _, g := range []*plan.Group{p.Primary, p.Canary} {
+		if g != nil && g.ARN == group {
+			return g.Drain
+		}
+	}
+	return 0
 }

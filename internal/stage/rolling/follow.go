@@ -283,6 +283,9 @@ func checkContinue(ctx context.Context, s *step.Step) error {
 	if err := step.MaintainShare(ctx, s.Access); err != nil {
 		return err
 	}
+	if err := s.Serving.Poll(ctx, s); err != nil {
+		return err
+	}
 	if differs, err := outside.HasDrift(ctx, s); err != nil || differs {
 		return cmp.Or(err, outside.ErrDriftSeen)
 	}
@@ -334,19 +337,13 @@ func emitReplaced(s *step.Step, update watch.Update) {
 // progressText describes progress that task counts do not show: the stages and hooks of an ECS
 // deployment strategy, or a rollback.
 func progressText(s watch.Update) string {
-	parts := strings.Split(s.Verdict.Detail, "; ")
 	if s.Verdict.Withheld != "" {
 		return s.Verdict.Withheld
 	}
 	if s.Service != nil && s.Service.Strategy != "" && s.Service.Strategy != "ROLLING" {
-		return strings.Join(parts[min(1, len(parts)):], "; ")
+		return strings.Join(s.Verdict.Parts[min(1, len(s.Verdict.Parts)):], "; ")
 	}
-	for _, p := range parts {
-		if strings.HasPrefix(p, "rolling back") {
-			return p
-		}
-	}
-	return ""
+	return s.Verdict.RollingBack
 }
 
 // EndError returns an error for every end but success.

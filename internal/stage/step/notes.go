@@ -62,11 +62,11 @@ func (s *Step) HasReported(what string) bool {
 
 // emitted holds the values that were emitted last, so that an event is emitted only on a change.
 type emitted struct {
+	mu             sync.Mutex      // of failures, reported and capacity: a wait for ECS runs next to its checks
 	failures       map[string]int  // count of each cause
-	Progress       string          // what ECS was doing
-	mu             sync.Mutex      // of reported and capacity: a wait for ECS runs next to its checks
 	reported       map[string]bool // see [Step.IsFirstTime]
 	capacity       map[string]sluice.CapacityChanged
+	Progress       string // what ECS was doing
 	CanaryRevision string // its revision, under controller CODE_DEPLOY
 	// percent of the traffic at the canary, under controller CODE_DEPLOY
 	CanaryShare int
@@ -96,13 +96,21 @@ func (e *emitted) changes(c sluice.CapacityChanged) bool {
 // emitFailure emits an event when the count of a cause grows. Polls may show several causes in
 // turn, so each cause has its own count. A lower count is a stale answer and is ignored.
 func emitFailure(s *Step, f sluice.FailureSeen) {
+	if s.Emitted.grows(f) {
+		s.Host.Emit(f)
+	}
+}
+
+func (e *emitted) grows(f sluice.FailureSeen) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	cause := string(f.Variant) + " " + f.Cause
-	if s.Emitted.failures[cause] >= f.Count {
-		return
+	if e.failures[cause] >= f.Count {
+		return false
 	}
-	if s.Emitted.failures == nil {
-		s.Emitted.failures = map[string]int{}
+	if e.failures == nil {
+		e.failures = map[string]int{}
 	}
-	s.Emitted.failures[cause] = f.Count
-	s.Host.Emit(f)
+	e.failures[cause] = f.Count
+	return true
 }

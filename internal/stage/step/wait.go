@@ -22,6 +22,9 @@ type MemberWatch struct {
 	IsComplete     bool      // all of its tasks were healthy at the last poll
 	Left           int       // its draining targets at the last poll
 	LeftAt         time.Time // when they were read
+	LeftRead       bool      // they were read
+	DrainStart     time.Time // before the last of them began to drain; zero: not known
+	DrainsUntil    time.Time // until when it drains at least; zero: not known
 	Rescaled       int       // how often it was scaled to 0 again while it drains
 }
 

@@ -126,16 +126,16 @@ func (s services) FindVariant(ctx context.Context, v sluice.Variant) (*step.Memb
 	return s.FindVariantIn(ctx, live, v)
 }
 
-func (s services) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *step.Member,
-	err error) {
-	m := s.primaryMember(live)
-	if v == sluice.Canary {
-		if live, err = s.observeCanary(ctx); err != nil || !live.IsActive() && !live.IsDraining() ||
-			live.CreatedBy() == "" {
-			return nil, err
-		}
-		m = s.canaryMember(live)
+func (s services) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (*step.Member, error) {
+	if v == sluice.Primary {
+		m := s.primaryMember(live)
+		return &m, nil
 	}
+	canary, err := s.observeCanary(ctx)
+	if err != nil || !canary.IsActive() && !canary.IsDraining() || canary.CreatedBy() == "" {
+		return nil, err
+	}
+	m := s.canaryMember(canary)
 	return &m, nil
 }
 
