@@ -158,8 +158,8 @@ func (r *ServiceFollower) countTasks(o Observation) Counts {
 	return n
 }
 
-// progressText returns the current state: "web:3: 1 of 2 running, 1 pending; web:2: 2 running".
-// progressParts says what a deployment in progress does, the counts of its tasks first.
+// progressParts returns the current state in parts, the counts of its tasks first: "web:3: 1 of 2 running, 1 pending",
+// "web:2: 2 running".
 func (r *ServiceFollower) progressParts(o Observation, rollback string) []string {
 	s := o.Service
 	if s == nil {

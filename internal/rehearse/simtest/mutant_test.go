@@ -117,7 +117,7 @@ var mutants = []mutant{
 			"\t\t\tv.Cause.Text, v.Cause.Task),\n",
 		"\t\tErr: fmt.Errorf(\"%d of %d tasks stopped: %s (task %s)\", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), \"some\", v.Cause.Task),\n"},
 	{"a failure is told at every look", "internal/stage/step/notes.go",
-		"\tif s.Emitted.failures[cause] >= f.Count {\n",
+		"\tif e.failures[cause] >= f.Count {\n",
 		"\tif f.Count == 0 {\n"},
 	{"suspension is not given back", "internal/stage/finish.go",
 		"\tif err := scaling.Return(ctx, s); err != nil {\n",
