@@ -160,13 +160,16 @@ func (f *simulation) lacksTaskResults() bool {
 }
 
 // endTogether reports whether containers of a task may end between two polls, a failed one among them: no read shows
-// then which one ended first, and AWS gives no times of containers. While ECS's answers are lost, nobody reads
-// the tasks.
+// then which one ended first, and AWS gives no times of containers. While ECS's answers are lost, or no process runs,
+// nobody reads the tasks.
 func (f *simulation) endTogether() bool {
 	unread := 2 * time.Second
 	if f.env.Case.HasFault("outage", "lost-reply ecs:RunTask", "lost-reply ecs:DescribeTasks",
 		"lost-reply ecs:*", "lost-reply *") {
 		unread = time.Hour
+	}
+	if len(f.env.Case.Kills) > 0 {
+		unread = max(unread, f.env.Case.RestartDelay)
 	}
 	for _, t := range f.jobTasks() {
 		var ends []time.Duration

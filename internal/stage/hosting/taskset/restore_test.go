@@ -136,3 +136,23 @@ func taskSetsOf(b *stagetest.Bench) []ecstypes.TaskSet {
 		Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
 	return out.TaskSets
 }
+
+// The old primary is deleted, and ECS starts no task of the restored one for a minute: the canary, whose tasks may take the
+// starts, gets no requests any more, because the new primary can serve them.
+func TestCanaryGivesItsRequestsUpIfNoRestoredTaskStarts(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.ShiftBack,
+			stagetest.CleanCanary)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Sim.Inject("no-capacity prod for=80s"))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
+		if !strings.Contains(b.EventLog(), "the canary gets no requests any more") {
+			b.Errorf("the canary kept its requests\n%s", b.EventLog())
+		}
+		b.ExpectNoneLost()
+	})
+}
