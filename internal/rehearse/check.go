@@ -26,6 +26,8 @@ func (f *Rehearsal) checkChange(tx *world.Tx, c world.Change) {
 		f.sets.checkEmptied(o)
 	case *world.Task:
 		f.Tasks.checkRunOnce(o)
+	case *world.Target:
+		f.rules.noteTarget(tx)
 	case *world.Instance:
 		f.shares.updateShareDrift(tx)
 	}
@@ -119,7 +121,7 @@ func (f *Rehearsal) isBeyondRollback(cause string) bool {
 		return strings.Contains(cause, "not configured to receive traffic")
 	case c.HasIntervention(EditRuleGroup) && c.World.AlternatesGroups():
 		// The group of the restored version may be the one that was deleted.
-		return strings.Contains(cause, "callers do not get it")
+		return strings.Contains(cause, "callers do not get it") || strings.Contains(cause, "none is registered in target group")
 	case c.World.Controller == "ECS" && (c.World.Lags.Starts > 0 || c.HasNewOption("unhealthy-after")),
 		c.World.UsesCodeDeploy() && c.World.Lags.Starts > 0:
 		// The tasks of the new version that fail are replaced, and take all starts or all room up to maximumPercent. Only

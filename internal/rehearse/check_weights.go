@@ -22,6 +22,7 @@ type ruleChecks struct {
 	editedWeights  map[string][2]int32       // by another actor since the first write
 	edits          map[string][][2]int32     // all of these: an adopted one is restored
 	editedAt       time.Time                 // time of the last such edit
+	canaryReadyAt  time.Time                 // since when the canary's group has a healthy target; zero: it has none
 	ruleDriftAt    time.Time                 // when another actor set a rule to weights that it never had
 	rollsBack      bool                      // the rollback has begun
 }
@@ -32,8 +33,8 @@ func newRuleChecks(env *Environment, report *Report) *ruleChecks {
 		edits: map[string][][2]int32{}}
 }
 
-// maxUnseenEdit is how long a write in progress may miss an edit: AWS has no compare-and-set for
-// rules. Sluice writes within ten seconds after its read.
+// maxUnseenEdit is how long a write in progress may miss an edit, or a target that became healthy: AWS has no
+// compare-and-set for rules. Sluice writes within ten seconds after its read.
 const maxUnseenEdit = 12 * time.Second
 
 // checkWeights checks that a growing share is on a group that can serve it, and that the shares add
@@ -54,8 +55,7 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 			c.editedBefore[r.ARN] = now
 		}
 	} else if now != was && c.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && c.env.Case.OutsidePolicy == "" &&
-		c.env.hasHealthyTarget(tx, c.env.Case.World.Canary) &&
-		c.env.Clock.Now().Sub(c.editedAt) > maxUnseenEdit {
+		c.hasReadyCanary() && c.env.Clock.Now().Sub(c.editedAt) > maxUnseenEdit {
 		c.report.AddViolation("P7", "weights %d and %d of %s, an external change, were overwritten with %d and %d",
 			was[0], was[1], r.Name(), now[0], now[1])
 	}
@@ -84,6 +84,20 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 			c.checkReady(tx, g, now[i])
 		}
 	}
+}
+
+// noteTarget stores since when the canary's group has a healthy target.
+func (c *ruleChecks) noteTarget(tx *world.Tx) {
+	if !c.env.hasHealthyTarget(tx, c.env.Case.World.Canary) {
+		c.canaryReadyAt = time.Time{}
+	} else if c.canaryReadyAt.IsZero() {
+		c.canaryReadyAt = c.env.Clock.Now()
+	}
+}
+
+// hasReadyCanary reports whether the canary's group has had a healthy target for so long that no read shows it empty.
+func (c *ruleChecks) hasReadyCanary() bool {
+	return !c.canaryReadyAt.IsZero() && c.env.Clock.Now().Sub(c.canaryReadyAt) > maxUnseenEdit
 }
 
 // isSumOf reports whether the weights keep the sum before. One group cannot have more than 999 of it.

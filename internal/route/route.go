@@ -70,7 +70,7 @@ type Shift struct {
 // Shift sets the weights of every route and reads the routes back. It does not write routes that
 // have the weights already.
 func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (Shift, error) {
-	before, err := r.Driver.Routes(ctx)
+	before, err := r.readRoutes(ctx, to)
 	if err != nil {
 		return Shift{}, err
 	}
@@ -100,10 +100,21 @@ func weightsText(w sluice.Weights) string {
 	return w.String()
 }
 
-func (r Router) setWeights(ctx context.Context, act sluice.Act, p Route, to sluice.Weights) error {
-	if p.Fixed != nil {
-		return p.Fixed
+// readRoutes reads the routes. It returns the reason if one of them cannot get the weights, so that none is written.
+func (r Router) readRoutes(ctx context.Context, to sluice.Weights) ([]Route, error) {
+	routes, err := r.Driver.Routes(ctx)
+	if err != nil {
+		return nil, err
 	}
+	for _, p := range routes {
+		if p.Fixed != nil && !r.isAt(p, to) {
+			return routes, p.Fixed
+		}
+	}
+	return routes, nil
+}
+
+func (r Router) setWeights(ctx context.Context, act sluice.Act, p Route, to sluice.Weights) error {
 	if r.Check != nil {
 		if err := r.Check(ctx, p, r.Driver.FingerprintAfter(p, to)); err != nil {
 			return err
@@ -114,16 +125,13 @@ func (r Router) setWeights(ctx context.Context, act sluice.Act, p Route, to slui
 
 // readBack reads the routes again: a weight that AWS does not return is not set.
 func (r Router) readBack(ctx context.Context, to sluice.Weights) ([]Route, error) {
-	after, err := r.Driver.Routes(ctx)
+	after, err := r.readRoutes(ctx, to)
 	if err != nil {
-		return nil, err
+		return after, err
 	}
 	for _, p := range after {
 		if r.isAt(p, to) {
 			continue
-		}
-		if p.Fixed != nil {
-			return after, p.Fixed
 		}
 		return after, &sluice.Error{
 			Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,

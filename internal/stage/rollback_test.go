@@ -63,7 +63,7 @@ func TestCanaryScaledUpWhileItDrainsIsRemoved(t *testing.T) {
 func TestNewPrimaryThatCrashesDuringTheDrainFailsItsStage(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		end := b.Deploy(b.Files("sim/web:v2?crash-after=30s&exit=3", stagetest.CanaryPipeline))
-		b.ExpectEnd(end, sluice.RolledBack, "exit code 3", stagetest.ServesV1)
+		b.ExpectEnd(end, sluice.RolledBack, "2 tasks stopped: exit code 3", stagetest.ServesV1)
 		if !strings.Contains(b.EventLog(), `stageEnded {"index":3,"name":"ECS_PRIMARY_ROLLOUT","status":"failed"`) {
 			b.Errorf("the primary rollout did not fail\n%s", b.EventLog())
 		}

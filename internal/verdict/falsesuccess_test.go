@@ -284,3 +284,19 @@ func TestUnhealthyTaskThatStillRuns(t *testing.T) {
 		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
 	}
 }
+
+// A canary of the revision stays beside the PRIMARY task set. A task of it is replaced, although those of the PRIMARY set
+// run: they may fail next, for the same reason.
+func TestCanaryTaskThatIsReplacedBesideThePrimary(t *testing.T) {
+	sets := func(canaries int) *Service {
+		return &Service{Status: "ACTIVE", Controller: "EXTERNAL", Desired: 2, TaskSets: []sluice.TaskSet{
+			{ID: "ecs-svc/1", Status: "PRIMARY", Revision: "web:3", Desired: 2, Running: 2, Steady: true},
+			{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:3", Desired: 1, Running: 1, Pending: canaries - 1}}}
+	}
+	want := Wanted{Revision: "web:3", Serving: true}
+	end(t, watchIt(t, want, at{0, sets(1), nil, nil, blind}), sluice.Succeeded, "")
+	v := watchIt(t, want, at{0, sets(2), nil, nil, blind})
+	if v.State != Progressing || !strings.Contains(v.Withheld, "its end has not been read") {
+		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
+	}
+}

@@ -274,11 +274,15 @@ func (b *binding) allTasksRun(s *Service) bool {
 	return running >= wanted && pending == 0
 }
 
-// hasSurplus reports whether more tasks of the followed revision run than are wanted. ECS starts the replacement of an
-// unhealthy task before it stops that one.
+// hasSurplus reports whether more tasks of the followed revision run or start than are wanted, also in a canary that stays
+// beside the PRIMARY task set. ECS starts the replacement of an unhealthy task before it stops that one.
 func (b *binding) hasSurplus(s *Service) bool {
-	running, _, wanted := b.servingNumbers(s)
-	return running > wanted
+	if d := b.deploymentIn(s); d != nil && !b.external {
+		return d.Running+d.Pending > s.Desired
+	}
+	return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
+		return ts.Revision == b.revision && ts.Status != "DRAINING" && ts.Running+ts.Pending > ts.Desired
+	})
 }
 
 // wantedTasks returns how many tasks a success needs.

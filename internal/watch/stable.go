@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -35,10 +36,12 @@ func (w *Watch) JudgeStable(ctx context.Context, t Target, tell func(Update)) (e
 }
 
 // isReplacing reports whether more tasks run or start than are desired: a replacement starts before the task stops. A
-// canary that stays beside the PRIMARY task set is none.
+// canary of the revision that stays beside the PRIMARY task set shows whether the revision works.
 func isReplacing(s *ecs.ServiceState) bool {
 	if p := s.Primary(); p != nil {
-		return p.Running+p.Pending > p.Desired
+		return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
+			return ts.Revision == p.Revision && ts.Status != "DRAINING" && ts.Running+ts.Pending > ts.Desired
+		})
 	}
 	return s.Running+s.Pending > s.Desired
 }
