@@ -168,7 +168,7 @@ func (c *codeDeployWaiter) timeOut(err error) Update {
 func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 	o := verdict.Observation{At: c.now()}
 	if !c.judge.IsFollowing() {
-		c.stoppedReader = ecs.StoppedReader{} // the judge knows none of the tasks that were returned
+		c.stoppedReader, c.stoppedWasRead = ecs.StoppedReader{}, false // the judge knows none of the tasks that were returned
 		if err := c.chooseDeployment(ctx, &o); err != nil {
 			return c.newUpdate(c.lastVerdict), err
 		}
@@ -253,10 +253,8 @@ func (c *codeDeployWaiter) readService(ctx context.Context, n verdict.CodeNeeds,
 			o.Service = s
 		}
 	}
-	if n.StoppedTasks && !c.denied.stoppedTasks {
-		fallen, err := c.stoppedReader.Update(ctx, c.service.serviceClient(c.watch))
-		c.denied.stoppedTasks = c.noteUnreadable(o, "stopped tasks", err)
-		o.NewlyStopped = fallen
+	if n.StoppedTasks {
+		c.readStopped(ctx, c.service.serviceClient(c.watch), o)
 	}
 	if n.Checks {
 		o.Checks = c.readChecks(ctx, o, c.lastVerdict.Revision)

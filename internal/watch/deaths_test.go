@@ -317,3 +317,29 @@ func TestDeathsLongBeforeTheWait(t *testing.T) {
 		})
 	}
 }
+
+// The same of a version that CodeDeploy has deployed: who asks later gets what callers get.
+func TestDeathsLongBeforeTheWaitForCodeDeploy(t *testing.T) {
+	for name, c := range map[string]struct {
+		since time.Duration
+		want  sluice.Outcome
+	}{
+		"stable":  {5 * time.Minute, sluice.Succeeded},
+		"not yet": {30 * time.Second, sluice.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onCode(t, codeOptions{seed: 5}, func(b *codeBench) {
+				id := b.bring("sim/web:v2", "")
+				b.finishes(id)
+				for range 4 {
+					must(b, b.sim.Inject("task-crash web count=1 exit=1"))
+					b.sleep(time.Minute)
+				}
+				b.sleep(c.since)
+				if v := b.follow(verdict.Wanted{Deployment: id, Revision: "web:2"}); v.Outcome != c.want {
+					t.Errorf("%s: %s\n%s", v.Outcome, v.Detail, strings.Join(b.seen, "\n"))
+				}
+			})
+		})
+	}
+}

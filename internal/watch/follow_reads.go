@@ -22,13 +22,8 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	if n.History != "" {
 		f.readHistory(ctx, n.History, o)
 	}
-	if n.StoppedTasks && !f.denied.stoppedTasks {
-		fallen, err := f.stoppedReader.Update(ctx, f.target.serviceClient(f.watch))
-		f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
-		if err == nil && !f.stoppedWasRead && !f.target.Wanted.FromStart { // a new deployment has no past
-			fallen, f.stoppedWasRead = f.forgetPast(ctx, fallen, o), true
-		}
-		o.NewlyStopped, o.StoppedRead = fallen, err == nil
+	if n.StoppedTasks {
+		f.readStopped(ctx, f.target.serviceClient(f.watch), o)
 	}
 	if len(n.Drain) > 0 {
 		o.DrainRead = true
@@ -60,9 +55,23 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	}
 }
 
+// readStopped reads the stopped tasks of the service. At the first read it drops those that are past.
+func (f *waiter) readStopped(ctx context.Context, service ecs.Service, o *verdict.Observation) {
+	if f.denied.stoppedTasks {
+		return
+	}
+	fallen, err := f.stoppedReader.Update(ctx, service)
+	f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
+	isNew := f.target.Wanted.FromStart || f.target.Wanted.JustCreated // it has no past
+	if err == nil && !f.stoppedWasRead && !isNew && o.Service != nil {
+		fallen, f.stoppedWasRead = f.forgetPast(ctx, service, fallen, o), true
+	}
+	o.NewlyStopped, o.StoppedRead = fallen, err == nil
+}
+
 // forgetPast drops the tasks of the version that serves which failed before the wait, if the version has been stable
 // since.
-func (f *waiter) forgetPast(ctx context.Context, fallen []diagnosis.Stopped,
+func (f *waiter) forgetPast(ctx context.Context, service ecs.Service, fallen []diagnosis.Stopped,
 	o *verdict.Observation) []diagnosis.Stopped {
 	serves := ""
 	if s := f.lastRead.State; s.IsActive() {
@@ -70,7 +79,7 @@ func (f *waiter) forgetPast(ctx context.Context, fallen []diagnosis.Stopped,
 	}
 	isPast := func(t diagnosis.Stopped) bool { return t.Revision == serves }
 	past := slices.DeleteFunc(slices.Clone(fallen), func(t diagnosis.Stopped) bool { return !isPast(t) })
-	now, err := f.target.serviceClient(f.watch).JudgeSurvival(ctx, o.At, serves, past, o.Service.Events, nil)
+	now, err := service.JudgeSurvival(ctx, o.At, serves, past, o.Service.Events, nil)
 	if err != nil || !now.IsOver(o.At, 0) {
 		return fallen
 	}
