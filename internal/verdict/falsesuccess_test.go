@@ -300,3 +300,25 @@ func TestCanaryTaskThatIsReplacedBesideThePrimary(t *testing.T) {
 		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
 	}
 }
+
+// Tasks of the former version were killed while it was being replaced. They say nothing about the rollback that restores
+// it later: only those that stop after its begin do. A success waits until the tasks are stable.
+func TestDeathsBeforeARollback(t *testing.T) {
+	code := 137
+	killed := func(from time.Duration) (all []diagnosis.Stopped) {
+		for _, id := range []string{"a", "b", "c"} {
+			all = append(all, diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited",
+				StartedAt: aws, StoppedAt: aws.Add(from), Container: "web", ExitCode: &code},
+				Revision: "web:2", Deployment: "ecs-svc/2"})
+		}
+		return all
+	}
+	restores := service(arn3, dep(2, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "FAILED", 2))
+	restores.Events = []diagnosis.Event{{ID: "1", At: aws.Add(time.Minute),
+		Message: "(service web) rolling back to deployment ecs-svc/2."}}
+	want := Wanted{Revision: "web:2", Deployment: "ecs-svc/2"}
+	if v := watchIt(t, want, at{60, restores, nil, killed(16 * time.Second), blind}); v.State != Progressing {
+		t.Errorf("tasks that stopped before the rollback: %s %s", v.Outcome, v.Detail)
+	}
+	end(t, watchIt(t, want, at{60, restores, nil, killed(61 * time.Second), blind}), sluice.Failed, "")
+}

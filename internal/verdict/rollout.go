@@ -216,10 +216,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	if o.Check != (diagnosis.Check{}) {
 		r.check = o.Check
 	}
-	before := r.failures.Count()
-	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
-		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) || r.want.isEarlier(t) }), o.Service.Events)
-	died := r.failures.Count() > before
+	died := r.addStopped(o)
 	r.failures = r.failures.AddLogs(o.Logs, o.Service.Events)
 	r.breakerCount = r.breakerCount.see(r.followed.deploymentIn(o.Service), r.lastRecord)
 	if r.hasRecovered(o) {
@@ -229,6 +226,26 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	if r.stability.isOver(o.At) {
 		r.failures, r.earlier, r.breakerCount.counted = r.failures.Reset(), r.earlier.Reset(), 0
 	}
+}
+
+// addStopped counts the tasks that were returned for the first time. died: one of them failed since the wait began.
+func (r *ServiceFollower) addStopped(o Observation) (died bool) {
+	before, events, restoredAt := r.failures.Count(), o.Service.Events, o.Service.restoredAt(r.followed.id)
+	var past, fresh []diagnosis.Stopped
+	for _, t := range o.NewlyStopped {
+		switch {
+		case !r.followed.ownsTask(t) || r.want.isEarlier(t):
+		case t.StoppedAt.Before(restoredAt): // of a version that served then, and that a rollback restores now
+			past = append(past, t)
+		default:
+			fresh = append(fresh, t)
+		}
+	}
+	if len(past) > 0 {
+		r.earlier = r.earlier.AddStopped(past, events).KeepDeaths(events)
+	}
+	r.failures = r.failures.AddStopped(fresh, events)
+	return r.failures.Count() > before
 }
 
 // ownsTask reports whether a task belongs to the followed deployment.

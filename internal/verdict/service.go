@@ -155,13 +155,20 @@ func (s *Service) primarySet() *sluice.TaskSet {
 const rollingBackTo = "rolling back to deployment "
 
 // rolledBackTo reports whether the newest rollback in the events returns to the deployment.
-func (s *Service) rolledBackTo(id string) bool {
+func (s *Service) rolledBackTo(id string) bool { return !s.restoredAt(id).IsZero() }
+
+// restoredAt returns when, by AWS's time, the newest rollback in the events began, if it returns to the deployment;
+// otherwise the zero time.
+func (s *Service) restoredAt(id string) time.Time {
 	for _, e := range s.Events {
 		if _, to, ok := strings.Cut(e.Message, rollingBackTo); ok {
-			return strings.TrimSuffix(to, ".") == id
+			if strings.TrimSuffix(to, ".") == id {
+				return e.At
+			}
+			break
 		}
 	}
-	return false
+	return time.Time{}
 }
 
 const deploymentCompleted, deploymentFailed = "deployment completed", "deployment failed"
