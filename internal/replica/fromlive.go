@@ -132,7 +132,7 @@ func (l *Live) GroupARNs() (arns []string) {
 
 // World returns the AWS around the service as it is.
 func (l *Live) World() (*World, error) {
-	w := &World{Account: l.Account, Region: l.Region, Clusters: []string{l.Cluster}, Notes: l.Notes,
+	w := &World{File: shape.File{Account: l.Account, Region: l.Region, Clusters: []string{l.Cluster}}, Notes: l.Notes,
 		Task: l.Task, Definition: l.Definition}
 	if n := l.Definition.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
 		w.Subnets = n.AwsvpcConfiguration.Subnets
@@ -149,7 +149,7 @@ func (l *Live) World() (*World, error) {
 	w.AddTask(l.Task.Input, l.Account, l.Region)
 	w.AddService(l.Definition.Input, l.Account)
 	for _, g := range l.Surroundings.Groups {
-		w.TargetGroups = append(w.TargetGroups, Group{Name: g.Name, ARN: g.ARN, AWS: g.Request,
+		w.TargetGroups = append(w.TargetGroups, shape.GroupEntry{Name: g.Name, ARN: g.ARN, AWS: g.Request,
 			Attributes: effectiveAttributes(g.Attributes)})
 	}
 	for _, b := range l.Surroundings.Balancers {
@@ -157,12 +157,14 @@ func (l *Live) World() (*World, error) {
 	}
 	w.addNames(l.Registries)
 	providers, connect := l.capacity()
-	w.addCapacity(providers)
+	if len(providers) > 0 {
+		w.Capacity = []shape.CapacityEntry{{Cluster: l.Cluster, Providers: providers}}
+	}
 	w.Namespaces = shape.AddConnect(w.Namespaces, connect)
 	w.noteConnect(connect)
 	for _, s := range l.Scaling {
 		if s.Dimension == "ecs:service:DesiredCount" {
-			w.ScalableTargets = append(w.ScalableTargets, Scalable{Service: l.Service, Cluster: l.Cluster, Min: s.Min,
+			w.ScalableTargets = append(w.ScalableTargets, shape.ScalableEntry{Service: l.Service, Cluster: l.Cluster, Min: s.Min,
 				Max: s.Max, Suspended: suspendedNames(s.Suspended)})
 		}
 	}
@@ -202,16 +204,16 @@ func effectiveAttributes(all map[string]string) map[string]string {
 	return out
 }
 
-func balancerCopy(b alb.BalancerCopy) Balancer {
-	out := Balancer{Name: b.Name, ARN: b.ARN, Listeners: []Listener{}}
+func balancerCopy(b alb.BalancerCopy) shape.BalancerEntry {
+	out := shape.BalancerEntry{Name: b.Name, ARN: b.ARN, Listeners: []shape.ListenerEntry{}}
 	if b.Type == "network" {
 		out.Type = b.Type
 	}
 	for _, l := range b.Listeners {
-		c := Listener{Port: l.Port, ARN: l.ARN, AWS: l.Request}
+		c := shape.ListenerEntry{Port: l.Port, ARN: l.ARN, AWS: l.Request}
 		for _, r := range l.Rules {
 			priority, _ := strconv.Atoi(r.Priority) // AWS's own number
-			c.Rules = append(c.Rules, Rule{Priority: priority, ARN: r.ARN, AWS: r.Request})
+			c.Rules = append(c.Rules, shape.RuleEntry{Priority: priority, ARN: r.ARN, AWS: r.Request})
 		}
 		out.Listeners = append(out.Listeners, c)
 	}
@@ -232,7 +234,7 @@ func (w *World) addNames(registries []plan.Registry) {
 			if out.Records == nil {
 				out.Records = map[string]string{}
 			}
-			out.Records[x.Type] = secondsText(x.TTL)
+			out.Records[x.Type] = shape.SecondsText(x.TTL)
 		}
 		i := slices.IndexFunc(w.Namespaces, func(n shape.NamespaceEntry) bool { return n.Name == r.Namespace })
 		if i < 0 {
@@ -265,28 +267,28 @@ func (l *Live) addDeployer(w *World) error {
 	if err := l.addDeployerGroups(w); err != nil {
 		return err
 	}
-	g := DeploymentGroup{Name: d.Name, Cluster: l.Cluster, Service: l.Service, TargetGroups: d.TargetGroups,
+	g := shape.DeploymentGroup{Name: d.Name, Cluster: l.Cluster, Service: l.Service, TargetGroups: d.TargetGroups,
 		Listener: w.listenerName(d.Listener), TestListener: w.listenerName(d.TestListener), Config: d.Config,
 		Rollback: d.RollbackEvents, Terminate: minutesText(d.Terminate)}
 	if d.Ready > 0 {
 		g.Ready = minutesText(d.Ready)
 	}
 	if d.Config != "" && !strings.HasPrefix(d.Config, "CodeDeployDefault.") {
-		w.DeploymentConfigs = []Config{{d.Config, 10, "5m"}}
+		w.DeploymentConfigs = shape.AssumedConfig(d.Config)
 		w.note("the content of deployment configuration %s is not read: 10%%, then the rest after 5 minutes here",
 			d.Config)
 	}
 	if len(d.Alarms) > 0 {
 		w.note("the alarms of the deployment group are not copied")
 	}
-	w.Applications = []Application{{Name: d.Application, Groups: []DeploymentGroup{g}}}
+	w.Applications = []shape.ApplicationEntry{{Name: d.Application, Groups: []shape.DeploymentGroup{g}}}
 	return nil
 }
 
 // addDeployerGroups checks that the world has both target groups of the deployment group.
 func (l *Live) addDeployerGroups(w *World) error {
 	for _, name := range l.Deployer.TargetGroups {
-		if slices.ContainsFunc(w.TargetGroups, func(g Group) bool { return g.Name == name }) {
+		if slices.ContainsFunc(w.TargetGroups, func(g shape.GroupEntry) bool { return g.Name == name }) {
 			continue
 		}
 		if len(w.TargetGroups) == 0 {

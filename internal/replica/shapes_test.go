@@ -109,7 +109,7 @@ func TestCopyServesFromTheSecondGroup(t *testing.T) {
 	w, err := replica.FromFiles(loadShape(t, shape.service, shape.task, shape.container))
 	failOn(t, err)
 	for _, r := range w.LoadBalancers[0].Listeners[0].Rules {
-		r.Forward["web"], r.Forward["web-next"] = 0, 100
+		r.Forward[0].Weight, r.Forward[1].Weight = 0, 100
 	}
 	text, err := w.Text()
 	failOn(t, err)

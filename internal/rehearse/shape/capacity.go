@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,9 +14,8 @@ type Capacity struct {
 	OnEC2       bool
 	NetworkMode string   // bridge, host; empty: awsvpc
 	Providers   []string // capacity providers of the cluster
-	// Strategy is that of the service, as entries of a world file. Empty: the service has none, or one
-	// of container instances.
-	Strategy []string
+	// Strategy is that of the service. Empty: the service has none, or one of container instances.
+	Strategy []StrategyEntry
 	Connect  ConnectNamespace
 }
 
@@ -60,38 +58,10 @@ func (w *World) setCapacity(app *appfile.Application) {
 			w.Capacity.Providers = append(w.Capacity.Providers, name)
 		}
 		w.Capacity.Strategy = append(w.Capacity.Strategy,
-			fmt.Sprintf("{provider: %q, weight: %d, base: %d}", name, x.Weight, x.Base))
+			StrategyEntry{Provider: name, Weight: x.Weight, Base: x.Base})
 	}
 	if w.Capacity.OnEC2 {
 		w.Capacity.Strategy = nil
 	}
 	w.Capacity.Connect = ConnectNamespaceOf(app.Service)
-}
-
-// writeCapacity writes the capacity of the cluster.
-func (w World) writeCapacity(line func(string, ...any)) {
-	c := w.Capacity
-	if len(c.Providers) > 0 {
-		line("capacity: [{capacityProviders: [%s], defaultStrategy: [%s]}]", strings.Join(c.Providers, ", "),
-			strings.Join(c.Strategy, ", "))
-	}
-}
-
-// serviceText returns these keys of the service.
-func (c Capacity) serviceText() (text string) {
-	if c.OnEC2 {
-		text = ", launchType: EC2"
-	}
-	if c.NetworkMode != "" {
-		text += fmt.Sprintf(", networkMode: %s", c.NetworkMode)
-	}
-	return text
-}
-
-// groupText returns these keys of the target groups.
-func (c Capacity) groupText() string {
-	if c.NetworkMode != "" {
-		return ", type: instance"
-	}
-	return ""
 }

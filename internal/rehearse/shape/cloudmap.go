@@ -2,7 +2,7 @@ package shape
 
 import (
 	"cmp"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -102,17 +102,26 @@ func (w *World) setRegistry(r *plan.Registry) {
 // balancer.
 func (w World) UsesCloudMap() bool { return w.TTL > 0 }
 
-// writeNamedService writes its part of the world file.
-func (w World) writeNamedService(line func(string, ...any), serving string) {
-	check := ""
-	if w.Check > 0 {
-		check = fmt.Sprintf(", containerCheck: %s", w.Check)
+// hasRegistry reports whether tasks are registered in a Cloud Map service.
+func (w World) hasRegistry() bool { return w.UsesCloudMap() || w.Registry != "" }
+
+// namespaceEntries returns the namespaces of the world.
+func (w World) namespaceEntries() (all []NamespaceEntry) {
+	if w.hasRegistry() {
+		r := RegistryEntry{Name: w.Service, ID: sluice.ARNName(w.RegistryARN()), Health: "custom"}
+		kind := "http"
+		if !w.Naming.HTTP {
+			kind, r.Records = "private", map[string]string{cmp.Or(w.Naming.Records, "A"): SecondsText(cmp.Or(w.TTL, defaultTTL))}
+		}
+		all = append(all, NamespaceEntry{Name: Namespace, Kind: kind, Services: []RegistryEntry{r}})
 	}
-	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d%s, stopTimeout: 120s%s%s}",
-		w.Service, w.Controller, w.Tasks, serving, w.Port, w.registryText(), check,
-		w.Capacity.serviceText()+w.Scaling.serviceText(w.Tasks))
-	if w.OtherService {
-		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80}")
+	return AddConnect(all, w.Capacity.Connect)
+}
+
+// AddConnect adds the namespace of Service Connect, unless one has its name.
+func AddConnect(all []NamespaceEntry, c ConnectNamespace) []NamespaceEntry {
+	if c.Name == "" || slices.ContainsFunc(all, func(n NamespaceEntry) bool { return n.Name == c.Name }) {
+		return all
 	}
-	w.Scaling.writeTargets(line, w.Service)
+	return append(all, NamespaceEntry{Name: c.Name, ID: c.ID, Kind: "http"})
 }

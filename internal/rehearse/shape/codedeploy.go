@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/internal/definition/appspec"
@@ -36,33 +35,4 @@ func (w World) HasFailingHook() bool {
 		}
 	}
 	return false
-}
-
-// groupOptions returns these options of the deployment group in the world file.
-func (w World) groupOptions() (more string) {
-	if w.Ready > 0 {
-		more += ", ready: " + w.Ready.String()
-	}
-	if w.Test {
-		more += fmt.Sprintf(", testListener: \"%s:%d\"", balancerName(w.Balancer), testPort)
-	}
-	if w.Alarm {
-		more += ", alarms: [" + AlarmName + "]"
-	}
-	return more
-}
-
-// writeFunctions writes the functions that hooks may name, without "missing".
-func (w World) writeFunctions(line func(string, ...any)) {
-	if w.Hooks != "" {
-		line("functions:\n  - {name: %s, after: 2s}\n  - {name: fail, result: fail, after: 2s}\n  - {name: hang, "+
-			"result: hang}", AgreeHook)
-	}
-}
-
-// writeTestListener writes the test listener, which forwards to the primary group.
-func (w World) writeTestListener(line func(string, ...any)) {
-	if w.Test {
-		line("      - port: %d\n        forward: {%s: 100}", testPort, w.Primary.Name())
-	}
 }

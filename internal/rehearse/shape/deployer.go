@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -54,30 +52,4 @@ func (w *World) setFromGroup(d *plan.Deployer) {
 			w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/"+name+"/", 1)
 		}
 	}
-}
-
-// writeDeployer writes the application and the deployment group to the world file.
-func (w World) writeDeployer(line func(string, ...any)) {
-	if !w.UsesCodeDeploy() {
-		return
-	}
-	d := w.Deployer
-	if d.CustomConfig != "" { // its content is unknown: assume that it shifts a share first
-		line("deploymentConfigs:\n  - {name: %q, canary: 10, every: 5m}", d.CustomConfig)
-	}
-	more := ""
-	if w.Config != "" {
-		more += fmt.Sprintf(", config: %q", w.Config)
-	}
-	if w.Undo {
-		more += ", rollback: [DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM]"
-	}
-	if w.Keep > 0 {
-		more += ", terminate: " + w.Keep.String()
-	}
-	more += w.groupOptions()
-	line("applications:\n  - name: %q\n    groups:\n      - {name: %q, cluster: %s, service: %s, targetGroups: [%s, "+
-		"%s], listener: \"%s:%d\"%s}",
-		cmp.Or(d.Application, "shop"), cmp.Or(d.Group, "web"), w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(),
-		balancerName(w.Balancer), w.Listeners[0].Port, more)
 }

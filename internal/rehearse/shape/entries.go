@@ -1,19 +1,125 @@
 package shape
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// Entries of a world file which a copy of a service (package replica) has too. docs/reference/sim.md
-// has their keys.
+// File is a world file of the local AWS; docs/reference/sim.md has its keys. Times are texts such as "30s".
+type File struct {
+	Account           string             `json:"account"`
+	Region            string             `json:"region"`
+	Subnets           []string           `json:"subnets,omitempty"`
+	Clusters          []string           `json:"clusters"`
+	Capacity          []CapacityEntry    `json:"capacity,omitempty"`
+	Settings          map[string]any     `json:"knobs,omitempty"`
+	TargetGroups      []GroupEntry       `json:"targetGroups,omitempty"`
+	LoadBalancers     []BalancerEntry    `json:"loadBalancers,omitempty"`
+	Namespaces        []NamespaceEntry   `json:"namespaces,omitempty"`
+	Services          []ServiceEntry     `json:"services"`
+	DeploymentConfigs []ConfigEntry      `json:"deploymentConfigs,omitempty"`
+	Applications      []ApplicationEntry `json:"applications,omitempty"`
+	ScalableTargets   []ScalableEntry    `json:"scalableTargets,omitempty"`
+	Surroundings
+}
+
+// Text returns the world file. It is JSON, which is YAML too.
+func (f File) Text() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(f)
+	return b.Bytes(), err
+}
+
+// CapacityEntry is the capacity of a cluster.
+type CapacityEntry struct {
+	Cluster   string          `json:"cluster"`
+	Providers []string        `json:"capacityProviders"`
+	Strategy  []StrategyEntry `json:"defaultStrategy,omitempty"`
+}
+
+// StrategyEntry is a capacity provider with its share of the tasks.
+type StrategyEntry struct {
+	Provider string `json:"provider"`
+	Weight   int32  `json:"weight"`
+	Base     int32  `json:"base"`
+}
+
+// GroupEntry is a target group.
+type GroupEntry struct {
+	Name                string            `json:"name"`
+	ARN                 string            `json:"arn,omitempty"`
+	Port                int32             `json:"port,omitempty"`
+	Type                string            `json:"type,omitempty"` // instance; empty: ip
+	Protocol            string            `json:"protocol,omitempty"`
+	DeregistrationDelay string            `json:"deregistrationDelay,omitempty"`
+	HealthCheck         *HealthCheck      `json:"healthCheck,omitempty"`
+	Attributes          map[string]string `json:"attributes,omitempty"`
+	AWS                 map[string]any    `json:"aws,omitempty"`
+}
+
+// HealthCheck is the health check of a target group.
+type HealthCheck struct {
+	Protocol  string `json:"protocol,omitempty"`
+	Interval  string `json:"interval"`
+	Timeout   string `json:"timeout"`
+	Healthy   int    `json:"healthy"`
+	Unhealthy int    `json:"unhealthy"`
+}
+
+// BalancerEntry is a load balancer.
+type BalancerEntry struct {
+	Name      string          `json:"name"`
+	ARN       string          `json:"arn"`
+	Type      string          `json:"type,omitempty"`
+	Listeners []ListenerEntry `json:"listeners"`
+}
+
+// ListenerEntry is a listener with its rules.
+type ListenerEntry struct {
+	Port       int32          `json:"port"`
+	ARN        string         `json:"arn,omitempty"`
+	Forward    Shares         `json:"forward,omitempty"`
+	Stickiness string         `json:"stickiness,omitempty"`
+	Fixed      *Fixed         `json:"fixed,omitempty"`
+	AWS        map[string]any `json:"aws,omitempty"`
+	Rules      []RuleEntry    `json:"rules,omitempty"`
+}
+
+// RuleEntry is a listener rule.
+type RuleEntry struct {
+	Priority   int            `json:"priority"`
+	ARN        string         `json:"arn,omitempty"`
+	Path       []string       `json:"path,omitempty"`
+	Forward    Shares         `json:"forward,omitempty"`
+	Stickiness string         `json:"stickiness,omitempty"`
+	AWS        map[string]any `json:"aws,omitempty"`
+}
+
+// Fixed is a response of the load balancer itself.
+type Fixed struct {
+	Status int    `json:"status"`
+	Body   string `json:"body"`
+}
+
+// Shares are the target groups of a rule, by name, in the order of the rule.
+type Shares []sluice.Share
+
+// MarshalJSON returns an object with the weights by target group.
+func (s Shares) MarshalJSON() ([]byte, error) {
+	var members []string
+	for _, x := range s {
+		members = append(members, fmt.Sprintf("%q:%d", x.Group, x.Weight))
+	}
+	return []byte("{" + strings.Join(members, ",") + "}"), nil
+}
 
 // NamespaceEntry is a Cloud Map namespace.
 type NamespaceEntry struct {
@@ -32,14 +138,72 @@ type RegistryEntry struct {
 	Health  string            `json:"health"`
 }
 
-// ServiceEntry is an ECS service with its task definition, both in AWS's shape.
+// ConfigEntry is a deployment configuration of CodeDeploy.
+type ConfigEntry struct {
+	Name   string `json:"name"`
+	Canary int    `json:"canary"`
+	Every  string `json:"every"`
+}
+
+// AssumedConfig returns a deployment configuration whose content is not known: 10%, then the rest after 5 minutes.
+func AssumedConfig(name string) []ConfigEntry { return []ConfigEntry{{name, 10, "5m"}} }
+
+// ApplicationEntry is an application of CodeDeploy with its deployment group.
+type ApplicationEntry struct {
+	Name   string            `json:"name"`
+	Groups []DeploymentGroup `json:"groups"`
+}
+
+// DeploymentGroup is a deployment group of CodeDeploy.
+type DeploymentGroup struct {
+	Name         string   `json:"name"`
+	Cluster      string   `json:"cluster"`
+	Service      string   `json:"service"`
+	TargetGroups []string `json:"targetGroups"`
+	Listener     string   `json:"listener"`
+	TestListener string   `json:"testListener,omitempty"`
+	Config       string   `json:"config,omitempty"`
+	Rollback     []string `json:"rollback,omitempty"`
+	Ready        string   `json:"ready,omitempty"`
+	Terminate    string   `json:"terminate,omitempty"`
+	Alarms       []string `json:"alarms,omitempty"`
+}
+
+// ScalableEntry is a scalable target of Application Auto Scaling.
+type ScalableEntry struct {
+	Service   string       `json:"service"`
+	Cluster   string       `json:"cluster"`
+	Min       int          `json:"min"`
+	Max       int          `json:"max"`
+	Suspended []string     `json:"suspended,omitempty"`
+	Policy    *ScalePolicy `json:"policy,omitempty"`
+}
+
+// ScalePolicy is a policy with a CPU target, in percent.
+type ScalePolicy struct {
+	Name   string `json:"name"`
+	Target int    `json:"target"`
+}
+
+// ServiceEntry is an ECS service: by a few keys, or in AWS's shape, with its task definition.
 type ServiceEntry struct {
-	Name           string         `json:"name"`
-	Cluster        string         `json:"cluster,omitempty"`
-	Count          int            `json:"count"`
-	Demand         int            `json:"demand,omitempty"` // of the modelled CPU, in percent of a task
-	TaskDefinition map[string]any `json:"taskDefinition"`
-	AWS            map[string]any `json:"aws"`
+	Name           string `json:"name"`
+	Cluster        string `json:"cluster,omitempty"`
+	Controller     string `json:"controller,omitempty"`
+	Count          int    `json:"count"`
+	Image          string `json:"image,omitempty"`
+	Port           int32  `json:"port,omitempty"`
+	TargetGroup    string `json:"targetGroup,omitempty"`
+	Registry       string `json:"registry,omitempty"`
+	LaunchType     string `json:"launchType,omitempty"`
+	NetworkMode    string `json:"networkMode,omitempty"`
+	ContainerCheck string `json:"containerCheck,omitempty"`
+	Grace          string `json:"grace,omitempty"`
+	StopTimeout    string `json:"stopTimeout,omitempty"`
+	*Percents
+	Demand         *int           `json:"demand,omitempty"` // of the modelled CPU, in percent of a task
+	TaskDefinition map[string]any `json:"taskDefinition,omitzero"`
+	AWS            map[string]any `json:"aws,omitzero"`
 }
 
 // NewServiceEntry returns a service without the members that the world file gives itself.
@@ -52,60 +216,4 @@ func NewServiceEntry(name, cluster string, count int, task, service map[string]a
 		delete(service, "role")
 	}
 	return ServiceEntry{Name: name, Cluster: cluster, Count: count, TaskDefinition: task, AWS: service}
-}
-
-// NamespaceEntries returns the namespaces of the world.
-func (w World) NamespaceEntries() (all []NamespaceEntry) {
-	if w.UsesCloudMap() || w.Registry != "" {
-		r := RegistryEntry{Name: w.Service, ID: sluice.ARNName(w.RegistryARN()), Health: "custom"}
-		kind := "http"
-		if !w.Naming.HTTP {
-			kind, r.Records = "private", map[string]string{cmp.Or(w.Naming.Records, "A"): fmt.Sprintf("%ds",
-				int(cmp.Or(w.TTL, defaultTTL).Seconds()))}
-		}
-		all = append(all, NamespaceEntry{Name: Namespace, Kind: kind, Services: []RegistryEntry{r}})
-	}
-	return AddConnect(all, w.Capacity.Connect)
-}
-
-// AddConnect adds the namespace of Service Connect, unless one has its name.
-func AddConnect(all []NamespaceEntry, c ConnectNamespace) []NamespaceEntry {
-	if c.Name == "" || slices.ContainsFunc(all, func(n NamespaceEntry) bool { return n.Name == c.Name }) {
-		return all
-	}
-	return append(all, NamespaceEntry{Name: c.Name, ID: c.ID, Kind: "http"})
-}
-
-// registryText returns the key of the Cloud Map service in the line of the service.
-func (w World) registryText() string {
-	if !w.UsesCloudMap() && w.Registry == "" {
-		return ""
-	}
-	return fmt.Sprintf(", registry: %s.%s", w.Service, Namespace)
-}
-
-// Place returns the account and the Region of an application whose target groups and names do not
-// give them.
-func Place(app *appfile.Application) (account, region string) {
-	arns := []string{app.Cluster}
-	if app.Service != nil {
-		if c := app.Service.Input.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
-			arns = append(arns, *c.Namespace)
-		}
-	}
-	for _, arn := range arns {
-		if region, account, ok := sluice.ARNPlace(arn); ok {
-			return account, region
-		}
-	}
-	return "123456789012", cmp.Or(app.Region, "us-east-1")
-}
-
-// jsonText returns a value as JSON, which is YAML too.
-func jsonText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "{}" // never: the values are texts, numbers, and what was decoded from JSON
-	}
-	return string(text)
 }

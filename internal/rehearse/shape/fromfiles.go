@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -97,14 +98,12 @@ func (w *World) setListeners(app *appfile.Application) {
 	network := app.Rehearsal != nil && app.Rehearsal.Balancer == "network"
 	for i, arn := range w.productionRules(app) {
 		if strings.Contains(arn, networkListener) { // its default action takes the place of a rule
-			network, l.ARN = true, strings.Replace(arn, networkListener, ":listener/app/", 1)
-			w.nameBalancer(l.ARN)
+			network, l.ARN, w.Balancer = true, arn, sluice.RuleOfARN(arn).Balancer
 			continue
 		}
-		if before, _, ok := cutLast(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/"); ok &&
-			strings.Contains(arn, ":listener-rule/") {
-			l.ARN = before
-			w.nameBalancer(before)
+		if strings.Contains(arn, ":listener-rule/") {
+			rule := sluice.RuleOfARN(arn)
+			l.ARN, w.Balancer = rule.Listener, rule.Balancer
 		}
 		l.Rules = append(l.Rules, Rule{ARN: arn, Priority: 10 * (i + 1), Path: fmt.Sprintf("/rule%d", i+1),
 			Primary: 100})
@@ -119,18 +118,19 @@ func (w *World) setListeners(app *appfile.Application) {
 	}
 }
 
-// nameBalancer sets the load balancer of a listener.
-func (w *World) nameBalancer(listener string) {
-	here, _, _ := strings.Cut(listener, ":listener/")
-	if parts := strings.Split(listener, "/"); len(parts) > 3 {
-		w.Balancer = here + ":loadbalancer/app/" + parts[2] + "/" + parts[3]
+// Place returns the account and the Region of an application whose target groups and names do not
+// give them.
+func Place(app *appfile.Application) (account, region string) {
+	arns := []string{app.Cluster}
+	if app.Service != nil {
+		if c := app.Service.Input.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
+			arns = append(arns, *c.Namespace)
+		}
 	}
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
+	for _, arn := range arns {
+		if region, account, ok := sluice.ARNPlace(arn); ok {
+			return account, region
+		}
 	}
-	return s[:i], s[i+len(sep):], true
+	return "123456789012", cmp.Or(app.Region, "us-east-1")
 }

@@ -47,32 +47,10 @@ func (w World) propagationSetting() string {
 	return "weightPropagation"
 }
 
-func (w World) typeText() string {
+// groupProtocol is the protocol of the target groups in a world file.
+func (w World) groupProtocol() string {
 	if w.UsesNetworkBalancer() {
-		return "    type: network\n"
+		return "TCP"
 	}
 	return ""
-}
-
-func (w World) protocolText() string {
-	if w.UsesNetworkBalancer() {
-		return ", protocol: TCP"
-	}
-	return ""
-}
-
-// checkText is the kind of health check of a target group.
-func (g Group) checkText() string {
-	if g.TCP {
-		return "protocol: TCP"
-	}
-	return "protocol: HTTP, path: /"
-}
-
-// writeOtherListener writes the port of the other service, which a Network Load Balancer cannot
-// share by a rule.
-func (w World) writeOtherListener(line func(string, ...any)) {
-	if w.OtherService && w.UsesNetworkBalancer() {
-		line("      - port: 8081\n        forward: {others: 1}")
-	}
 }

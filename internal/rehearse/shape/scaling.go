@@ -2,8 +2,6 @@ package shape
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -33,31 +31,10 @@ func (w *World) setScaling(live *plan.ScalingState) {
 	}
 }
 
-// demand returns the modelled CPU of all tasks, in percent of a task; 0: none.
-func (s Scaling) demand(tasks int) int {
+// demand returns the modelled CPU of all tasks, in percent of a task; nil: none.
+func (s Scaling) demand(tasks int) *int {
 	if s.Max == 0 {
-		return 0
+		return nil
 	}
-	return cmp.Or(s.Load, TargetCPU) * tasks
-}
-
-// serviceText returns its part of the service's line in the world file.
-func (s Scaling) serviceText(tasks int) string {
-	if s.Max == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", demand: %d", s.demand(tasks))
-}
-
-// writeTargets writes the scalable target to the world file.
-func (s Scaling) writeTargets(line func(string, ...any), service string) {
-	if s.Max == 0 {
-		return
-	}
-	was := ""
-	if s.SuspendedBefore != "" {
-		was = ", suspended: [" + strings.ReplaceAll(s.SuspendedBefore, "+", ", ") + "]"
-	}
-	line("scalableTargets:\n  - {service: %s, min: %d, max: %d%s, policy: {name: cpu, target: %d}}", service, s.Min,
-		s.Max, was, TargetCPU)
+	return new(cmp.Or(s.Load, TargetCPU) * tasks)
 }

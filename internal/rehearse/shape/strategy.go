@@ -2,7 +2,6 @@ package shape
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
@@ -169,18 +169,13 @@ type OtherRule struct {
 }
 
 // ListenerARN returns the ARN of the listener; empty: the local AWS's own.
-func (r OtherRule) ListenerARN() string {
-	if r.Network {
-		return r.ARN
-	}
-	listener, _, _ := cutLast(strings.Replace(r.ARN, ":listener-rule/", ":listener/", 1), "/")
-	return listener
-}
+func (r OtherRule) ListenerARN() string { return sluice.RuleOfARN(r.ARN).Listener }
 
 // addOtherRules adds the test rule of ECS's own strategy, and the target groups of further load balancers of the service
 // with their rules.
 func (w *World) addOtherRules(lbs []ecstypes.LoadBalancer) {
-	add := func(arn string, groups ...Group) {
+	add := func(rule *string, groups ...Group) {
+		arn := aws.ToString(rule)
 		if slices.ContainsFunc(w.OtherRules, func(r OtherRule) bool { return r.ARN == arn && r.Groups[0] == groups[0] }) {
 			return
 		}
@@ -188,7 +183,7 @@ func (w *World) addOtherRules(lbs []ecstypes.LoadBalancer) {
 		w.OtherRules = append(w.OtherRules, r)
 	}
 	if w.Strategy.TestRule != "" {
-		add(w.Strategy.TestRule, w.Primary, w.Canary)
+		add(&w.Strategy.TestRule, w.Primary, w.Canary)
 	}
 	for _, lb := range lbs {
 		arn := aws.ToString(lb.TargetGroupArn)
@@ -199,14 +194,14 @@ func (w *World) addOtherRules(lbs []ecstypes.LoadBalancer) {
 		g.ARN = arn
 		a := lb.AdvancedConfiguration
 		if a == nil || w.Strategy.Service == nil {
-			add("", g)
+			add(nil, g)
 			continue
 		}
 		other := g
 		other.ARN = aws.ToString(a.AlternateTargetGroupArn)
 		for _, rule := range []*string{a.ProductionListenerRule, a.TestListenerRule} {
 			if aws.ToString(rule) != "" {
-				add(*rule, g, other)
+				add(rule, g, other)
 			}
 		}
 	}
@@ -286,15 +281,12 @@ func (w World) OtherRulesOf(l Listener) (all []OtherRule) {
 	return all
 }
 
-// Weights returns the weights of the rule by target group: all requests go to the first.
-func (r OtherRule) Weights() map[string]int {
-	all := map[string]int{}
-	for i, g := range r.Groups {
-		all[g.Name()] = 100
-		if i > 0 {
-			all[g.Name()] = 0
-		}
+// shares returns the target groups of the rule: all requests go to the first.
+func (r OtherRule) shares() (all Shares) {
+	for _, g := range r.Groups {
+		all = append(all, sluice.Share{Group: g.Name()})
 	}
+	all[0].Weight = 100
 	return all
 }
 
@@ -303,41 +295,3 @@ func (r OtherRule) IsDefault() bool { return r.Network || r.ARN == "" }
 
 // otherPriority is the priority of the first other rule of a listener.
 const otherPriority = 500
-
-// Place returns the priority of the n-th other rule of a listener, and the path of its requests.
-func (r OtherRule) Place(n int) (priority int, path string) {
-	return otherPriority + n, fmt.Sprintf("/other%d/*", n+1)
-}
-
-// text returns the rule as an entry of a world file.
-func (r OtherRule) text(n int) string {
-	priority, path := r.Place(n)
-	return fmt.Sprintf("          - {priority: %d, arn: %q, path: [%q], forward: %s}", priority, r.ARN, path, r.forwardText())
-}
-
-func (r OtherRule) forwardText() string {
-	var shares []string
-	weights := r.Weights()
-	for _, g := range r.Groups {
-		shares = append(shares, fmt.Sprintf("%s: %d", g.Name(), weights[g.Name()]))
-	}
-	return "{" + strings.Join(shares, ", ") + "}"
-}
-
-// writeOtherListeners writes the listeners without modelled requests.
-func (w World) writeOtherListeners(line func(string, ...any)) {
-	for _, l := range w.OtherListeners() {
-		line("      - port: %d", l.Port)
-		if l.ARN != "" {
-			line("        arn: %s", l.ARN)
-		}
-		if l.Rules[0].IsDefault() {
-			line("        forward: %s", l.Rules[0].forwardText())
-			continue
-		}
-		line("        fixed: {status: 404, body: none}\n        rules:")
-		for n, r := range l.Rules {
-			line("%s", r.text(n))
-		}
-	}
-}

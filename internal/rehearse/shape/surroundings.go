@@ -2,7 +2,6 @@ package shape
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -30,10 +29,11 @@ type Surroundings struct {
 	Buckets        []Bucket     `json:"buckets,omitempty"`
 }
 
-// Function is a Lambda function that a hook calls. It succeeds.
+// Function is a Lambda function that a hook calls. Without a result it succeeds.
 type Function struct {
-	Name  string `json:"name"`
-	After string `json:"after"`
+	Name   string `json:"name"`
+	Result string `json:"result,omitempty"` // of those that no file names
+	After  string `json:"after,omitempty"`
 }
 
 // Role is a role of IAM.
@@ -155,7 +155,7 @@ func (s *Surroundings) addFunction(function string) {
 	}
 	name, _, _ := strings.Cut(function, ":")
 	if !slices.ContainsFunc(s.Functions, func(f Function) bool { return f.Name == name }) {
-		s.Functions = append(s.Functions, Function{name, "3s"})
+		s.Functions = append(s.Functions, Function{Name: name, After: "3s"})
 	}
 }
 
@@ -229,19 +229,4 @@ func appendNew(all []string, more ...string) []string {
 		}
 	}
 	return all
-}
-
-// write writes the keys to a world file. JSON is YAML too.
-func (s Surroundings) write(line func(string, ...any)) {
-	text, err := json.Marshal(s)
-	var keys map[string]json.RawMessage
-	if err == nil {
-		err = json.Unmarshal(text, &keys)
-	}
-	if err != nil {
-		return // texts and lists of texts always have a JSON form
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		line("%s: %s", key, keys[key])
-	}
 }
