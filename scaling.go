@@ -31,13 +31,14 @@ const noneSuspended = "none"
 
 // String returns "none", or the suspended activities: "in, out, scheduled".
 func (s Suspension) String() string {
-	if words := s.suspendedWords(); len(words) > 0 {
+	if words := s.Words(); len(words) > 0 {
 		return strings.Join(words, ", ")
 	}
 	return noneSuspended
 }
 
-func (s Suspension) suspendedWords() (all []string) {
+// Words returns the suspended activities: "in", "out" and "scheduled".
+func (s Suspension) Words() (all []string) {
 	for _, w := range []struct {
 		is   bool
 		word string
@@ -55,7 +56,7 @@ func Suspensions(all []Scalable) string {
 	var words []string
 	for _, t := range all {
 		state := noneSuspended
-		if w := t.Suspended.suspendedWords(); len(w) > 0 {
+		if w := t.Suspended.Words(); len(w) > 0 {
 			state = strings.Join(w, "+")
 		}
 		words = append(words, t.Dimension+"="+state)

@@ -31,10 +31,7 @@ func FromFiles(app *appfile.Application) (*World, error) {
 	}
 	ownNames(&like)
 	w := &World{File: like.Entries(), Task: app.Task, Definition: app.Service}
-	w.Subnets = nil
-	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
-		w.Subnets = n.AwsvpcConfiguration.Subnets
-	}
+	w.Subnets = shape.SubnetsOf(app.Service)
 	for i := range w.ScalableTargets {
 		w.ScalableTargets[i].Policy = nil // the files have none
 	}

@@ -83,7 +83,7 @@ func (l *Live) readTask(ctx context.Context, a *account.Account, state *ecs.Serv
 func (l *Live) readAround(ctx context.Context, a *account.Account, state *ecs.ServiceState) (err error) {
 	if l.Controller == plan.ControllerCodeDeploy {
 		s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, codedeploy.Group{}, l.Cluster, l.Service,
-			creatorIDs(state))
+			codedeploy.Creators(state.TaskSets))
 		if err != nil {
 			return err
 		}
@@ -111,15 +111,6 @@ func (l *Live) readAround(ctx context.Context, a *account.Account, state *ecs.Se
 	return err
 }
 
-func creatorIDs(state *ecs.ServiceState) (ids []string) {
-	for _, ts := range state.TaskSets {
-		if ts.ExternalID != "" {
-			ids = append(ids, ts.ExternalID)
-		}
-	}
-	return ids
-}
-
 // GroupARNs returns the target groups in which the service registers its tasks.
 func (l *Live) GroupARNs() (arns []string) {
 	for _, lb := range l.Definition.Input.LoadBalancers {
@@ -132,11 +123,8 @@ func (l *Live) GroupARNs() (arns []string) {
 
 // World returns the AWS around the service as it is.
 func (l *Live) World() (*World, error) {
-	w := &World{File: shape.File{Account: l.Account, Region: l.Region, Clusters: []string{l.Cluster}}, Notes: l.Notes,
-		Task: l.Task, Definition: l.Definition}
-	if n := l.Definition.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
-		w.Subnets = n.AwsvpcConfiguration.Subnets
-	}
+	w := &World{File: shape.File{Account: l.Account, Region: l.Region, Clusters: []string{l.Cluster},
+		Subnets: shape.SubnetsOf(l.Definition)}, Notes: l.Notes, Task: l.Task, Definition: l.Definition}
 	task, err := shape.Members(l.Task.FileJSON())
 	if err != nil {
 		return nil, err
@@ -156,33 +144,22 @@ func (l *Live) World() (*World, error) {
 		w.LoadBalancers = append(w.LoadBalancers, balancerCopy(b))
 	}
 	w.addNames(l.Registries)
-	providers, connect := l.capacity()
-	if len(providers) > 0 {
-		w.Capacity = []shape.CapacityEntry{{Cluster: l.Cluster, Providers: providers}}
+	needs := shape.CapacityOf(l.Task, l.Definition)
+	if len(needs.Providers) > 0 {
+		w.Capacity = []shape.CapacityEntry{{Cluster: l.Cluster, Providers: needs.Providers}}
 	}
-	w.Namespaces = shape.AddConnect(w.Namespaces, connect)
-	w.noteConnect(connect)
+	w.Namespaces = shape.AddConnect(w.Namespaces, needs.Connect)
+	w.noteConnect(needs.Connect)
 	for _, s := range l.Scaling {
 		if s.Dimension == "ecs:service:DesiredCount" {
 			w.ScalableTargets = append(w.ScalableTargets, shape.ScalableEntry{Service: l.Service, Cluster: l.Cluster, Min: s.Min,
-				Max: s.Max, Suspended: suspendedNames(s.Suspended)})
+				Max: s.Max, Suspended: s.Suspended.Words()})
 		}
 	}
 	if len(w.ScalableTargets) > 0 {
 		w.note("auto scaling has its bounds here, and no policies: the desired count changes by deployments only")
 	}
 	return w, l.addDeployer(w)
-}
-
-// capacity returns the capacity providers of the service, and its namespace of Service Connect.
-func (l *Live) capacity() (providers []string, connect shape.ConnectNamespace) {
-	in := l.Definition.Input
-	for _, x := range in.CapacityProviderStrategy {
-		if x.CapacityProvider != nil {
-			providers = append(providers, sluice.ARNName(*x.CapacityProvider))
-		}
-	}
-	return providers, shape.ConnectNamespaceOf(l.Definition)
 }
 
 // effectiveAttributes returns the attributes of a target group that change what the local AWS does.
@@ -246,18 +223,6 @@ func (w *World) addNames(registries []plan.Registry) {
 	}
 }
 
-func suspendedNames(s sluice.Suspension) (names []string) {
-	for _, x := range []struct {
-		suspended bool
-		name      string
-	}{{s.In, "in"}, {s.Out, "out"}, {s.Scheduled, "scheduled"}} {
-		if x.suspended {
-			names = append(names, x.name)
-		}
-	}
-	return names
-}
-
 // addDeployer adds the deployment group of CodeDeploy.
 func (l *Live) addDeployer(w *World) error {
 	d := l.Deployer
@@ -273,10 +238,9 @@ func (l *Live) addDeployer(w *World) error {
 	if d.Ready > 0 {
 		g.Ready = minutesText(d.Ready)
 	}
-	if d.Config != "" && !strings.HasPrefix(d.Config, "CodeDeployDefault.") {
-		w.DeploymentConfigs = shape.AssumedConfig(d.Config)
-		w.note("the content of deployment configuration %s is not read: 10%%, then the rest after 5 minutes here",
-			d.Config)
+	w.DeploymentConfigs = shape.AssumedConfigs(d.Config)
+	for _, c := range w.DeploymentConfigs {
+		w.note("the content of deployment configuration %s is not read: 10%%, then the rest after 5 minutes here", c.Name)
 	}
 	if len(d.Alarms) > 0 {
 		w.note("the alarms of the deployment group are not copied")
@@ -297,8 +261,7 @@ func (l *Live) addDeployerGroups(w *World) error {
 				Next: "check the deployment group: aws deploy get-deployment-group"}
 		}
 		other := w.TargetGroups[0]
-		other.ARN = strings.Replace(other.ARN, "/"+other.Name+"/", "/"+name+"/", 1)
-		other.Name = name
+		other.ARN, other.Name = shape.GroupARN(other.ARN, name), name
 		w.TargetGroups = append(w.TargetGroups, other)
 	}
 	return nil

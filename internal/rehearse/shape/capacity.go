@@ -1,11 +1,10 @@
 package shape
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -25,8 +24,8 @@ type ConnectNamespace struct {
 	ID   string // if the service names the namespace by its ARN; then Name is one of the local AWS
 }
 
-// ConnectNamespaceOf returns the namespace that a service names.
-func ConnectNamespaceOf(service *definition.Service) ConnectNamespace {
+// connectNamespace returns the namespace that a service names.
+func connectNamespace(service *definition.Service) ConnectNamespace {
 	c := service.Input.ServiceConnectConfiguration
 	if c == nil || !c.Enabled || c.Namespace == nil {
 		return ConnectNamespace{}
@@ -37,31 +36,24 @@ func ConnectNamespaceOf(service *definition.Service) ConnectNamespace {
 	return ConnectNamespace{Name: *c.Namespace}
 }
 
-// setCapacity sets the capacity that an application's files need.
-func (w *World) setCapacity(app *appfile.Application) {
-	in := app.Service.Input
-	switch mode := app.Task.Input.NetworkMode; mode {
-	case "awsvpc":
-	case "":
-		w.Capacity.NetworkMode = "bridge" // AWS's default
-	default:
-		w.Capacity.NetworkMode = string(mode)
+// CapacityOf returns the capacity that definitions need.
+func CapacityOf(task *definition.Task, service *definition.Service) (c Capacity) {
+	if mode := cmp.Or(task.Input.NetworkMode, "bridge"); mode != "awsvpc" { // bridge is AWS's default
+		c.NetworkMode = string(mode)
 	}
-	w.Capacity.OnEC2 = in.LaunchType == "EC2" || w.Capacity.NetworkMode != ""
-	for _, x := range in.CapacityProviderStrategy {
+	c.OnEC2 = service.Input.LaunchType == "EC2" || c.NetworkMode != ""
+	for _, x := range service.Input.CapacityProviderStrategy {
 		if x.CapacityProvider == nil {
 			continue
 		}
 		name := sluice.ARNName(*x.CapacityProvider)
-		w.Capacity.OnEC2 = w.Capacity.OnEC2 || !strings.HasPrefix(name, "FARGATE")
-		if !slices.Contains(w.Capacity.Providers, name) {
-			w.Capacity.Providers = append(w.Capacity.Providers, name)
-		}
-		w.Capacity.Strategy = append(w.Capacity.Strategy,
-			StrategyEntry{Provider: name, Weight: x.Weight, Base: x.Base})
+		c.OnEC2 = c.OnEC2 || !strings.HasPrefix(name, "FARGATE")
+		c.Providers = appendNew(c.Providers, name)
+		c.Strategy = append(c.Strategy, StrategyEntry{Provider: name, Weight: x.Weight, Base: x.Base})
 	}
-	if w.Capacity.OnEC2 {
-		w.Capacity.Strategy = nil
+	if c.OnEC2 {
+		c.Strategy = nil
 	}
-	w.Capacity.Connect = ConnectNamespaceOf(app.Service)
+	c.Connect = connectNamespace(service)
+	return c
 }

@@ -1,10 +1,12 @@
 package shape
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -12,7 +14,6 @@ import (
 // Deployer is the CodeDeploy configuration of a service, where it differs from the default names.
 type Deployer struct {
 	Application, Group string
-	CustomConfig       string // a custom deployment configuration
 }
 
 // setDeployer sets, from the files, what CodeDeploy must have. Only the deployment group knows the
@@ -22,17 +23,10 @@ func (w *World) setDeployer(app *appfile.Application) {
 		return
 	}
 	w.Deployer = Deployer{Application: app.CodeDeploy.Application, Group: app.CodeDeploy.Group}
-	w.setConfig(app.CodeDeploy.Config)
+	w.Config = app.CodeDeploy.Config
 	if w.Primary.ARN != "" && w.Canary.ARN == "" {
 		w.Canary = w.Primary
-		w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/rehearsed-other/", 1)
-	}
-}
-
-// setConfig sets the deployment configuration.
-func (w *World) setConfig(name string) {
-	if w.Config = name; name != "" && !strings.HasPrefix(name, "CodeDeployDefault.") {
-		w.Deployer.CustomConfig = name
+		w.Canary.ARN = GroupARN(w.Primary.ARN, "rehearsed-other")
 	}
 }
 
@@ -42,14 +36,17 @@ func (w *World) setFromGroup(d *plan.Deployer) {
 		return
 	}
 	w.Deployer.Application, w.Deployer.Group = d.Application, d.Group
-	if w.Config == "" {
-		w.setConfig(d.Config)
-	}
+	w.Config = cmp.Or(w.Config, d.Config)
 	w.Undo = slices.Contains(d.RollbackEvents, "DEPLOYMENT_FAILURE")
 	w.Keep, w.Ready = d.Terminate.Round(time.Minute), d.Ready
 	for _, name := range d.TargetGroups {
 		if name != w.Primary.Name() {
-			w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/"+name+"/", 1)
+			w.Canary.ARN = GroupARN(w.Primary.ARN, name)
 		}
 	}
+}
+
+// GroupARN returns the ARN of a target group with another name, next to one that exists.
+func GroupARN(like, name string) string {
+	return strings.Replace(like, "/"+sluice.TargetGroupName(like)+"/", "/"+name+"/", 1)
 }

@@ -145,8 +145,14 @@ type ConfigEntry struct {
 	Every  string `json:"every"`
 }
 
-// AssumedConfig returns a deployment configuration whose content is not known: 10%, then the rest after 5 minutes.
-func AssumedConfig(name string) []ConfigEntry { return []ConfigEntry{{name, 10, "5m"}} }
+// AssumedConfigs returns the deployment configuration that a group names, unless it is one of AWS's own. Its content is not
+// known: assume that it shifts a share first.
+func AssumedConfigs(name string) []ConfigEntry {
+	if name == "" || strings.HasPrefix(name, "CodeDeployDefault.") {
+		return nil
+	}
+	return []ConfigEntry{{name, 10, "5m"}}
+}
 
 // ApplicationEntry is an application of CodeDeploy with its deployment group.
 type ApplicationEntry struct {

@@ -184,9 +184,7 @@ func (w World) addDeployer(f *File) {
 		return
 	}
 	d := w.Deployer
-	if d.CustomConfig != "" {
-		f.DeploymentConfigs = AssumedConfig(d.CustomConfig)
-	}
+	f.DeploymentConfigs = AssumedConfigs(w.Config)
 	at := func(port int32) string { return fmt.Sprintf("%s:%d", f.LoadBalancers[0].Name, port) }
 	g := DeploymentGroup{Name: cmp.Or(d.Group, "web"), Cluster: w.Cluster, Service: w.Service, Config: w.Config,
 		TargetGroups: []string{w.Primary.Name(), w.Canary.Name()}, Listener: at(w.Listeners[0].Port),

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"time"
 
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // FromFiles returns the world that an application's files describe. Missing values are AWS's
@@ -32,18 +35,9 @@ func fromFiles(app *appfile.Application) (World, error) {
 		w.Cluster = "default"
 	}
 	w.Service = *in.ServiceName
-	if c := in.DeploymentController; c != nil && c.Type != "" {
-		w.Controller = string(c.Type)
-	}
-	if in.DesiredCount != nil {
-		w.Tasks = int(*in.DesiredCount)
-	}
-	if in.HealthCheckGracePeriodSeconds != nil {
-		w.Grace = time.Duration(*in.HealthCheckGracePeriodSeconds) * time.Second
-	}
-	if n := in.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil &&
-		len(n.AwsvpcConfiguration.Subnets) > 0 {
-		w.Subnets = n.AwsvpcConfiguration.Subnets[:min(3, len(n.AwsvpcConfiguration.Subnets))]
+	w.setMembers(in.DesiredCount, in.DeploymentController, in.HealthCheckGracePeriodSeconds)
+	if all := SubnetsOf(app.Service); len(all) > 0 {
+		w.Subnets = all[:min(3, len(all))]
 	}
 	w.setGroups(app)
 	w.setDeployer(app)
@@ -52,10 +46,31 @@ func fromFiles(app *appfile.Application) (World, error) {
 	}
 	w.setListeners(app)
 	w.setCloudMap(app)
-	w.setCapacity(app)
+	w.Capacity = CapacityOf(app.Task, app.Service)
 	w.addOtherRules(app.Service.Input.LoadBalancers)
 	w.Named.AddApplication(app, w.Account, w.Region)
 	return w, nil
+}
+
+// setMembers sets what a service definition and a running service both have; nil: the default.
+func (w *World) setMembers(count *int32, controller *ecstypes.DeploymentController, grace *int32) {
+	if controller != nil && controller.Type != "" {
+		w.Controller = string(controller.Type)
+	}
+	if count != nil {
+		w.Tasks = int(*count)
+	}
+	if grace != nil {
+		w.Grace = time.Duration(*grace) * time.Second
+	}
+}
+
+// SubnetsOf returns the subnets that a service definition names.
+func SubnetsOf(service *definition.Service) []string {
+	if n := service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
+		return n.AwsvpcConfiguration.Subnets
+	}
+	return nil
 }
 
 // setGroups sets the target groups' ARNs from the files.

@@ -40,19 +40,13 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 			Err:  fmt.Errorf("the service does not exist"),
 			Next: "omit --from-live to rehearse with the values of the files and the defaults of AWS"}
 	}
-	w.Tasks = int(live.Service.DesiredCount)
+	w.setMembers(&live.Service.DesiredCount, live.Service.DeploymentController, live.Service.HealthCheckGracePeriodSeconds)
 	if err := w.measureTasks(ctx, a); err != nil {
 		return w, err
-	}
-	if d := live.Service.DeploymentController; d != nil {
-		w.Controller = string(d.Type)
 	}
 	if c := live.Service.DeploymentConfiguration; c != nil && w.Controller == "ECS" && c.MinimumHealthyPercent != nil &&
 		c.MaximumPercent != nil {
 		w.Percents = Percents{int(*c.MinimumHealthyPercent), int(*c.MaximumPercent)}
-	}
-	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
-		w.Grace = time.Duration(*s) * time.Second
 	}
 	w.setRegistry(live.Registry)
 	w.setFromGroup(live.Deployer)
@@ -206,7 +200,7 @@ func (w *World) readRules(ctx context.Context, a *account.Account, listeners []s
 		}
 		n := len(found[i].Rules) + 1
 		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary,
-			Alone: len(r.Forward) == 1, Sticky: stickyDuration(r)}
+			Alone: len(r.Forward) == 1, Sticky: r.Sticky}
 		if r.IsDefault() {
 			rule.Priority, rule.Path, rule.ARN = 0, "/", ""
 		}
@@ -223,17 +217,4 @@ func (w *World) isOtherRule(r alb.Rule) bool {
 	return slices.ContainsFunc(w.OtherRules, func(o OtherRule) bool {
 		return o.ARN != "" && (o.ARN == r.ARN || o.Network && o.ARN == r.Listener)
 	})
-}
-
-func stickyDuration(r alb.Rule) time.Duration {
-	for _, a := range r.Actions {
-		if a.ForwardConfig == nil || a.ForwardConfig.TargetGroupStickinessConfig == nil {
-			continue
-		}
-		if s := a.ForwardConfig.TargetGroupStickinessConfig; s.Enabled != nil && *s.Enabled &&
-			s.DurationSeconds != nil {
-			return time.Duration(*s.DurationSeconds) * time.Second
-		}
-	}
-	return 0
 }

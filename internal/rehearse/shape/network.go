@@ -2,14 +2,11 @@ package shape
 
 import "strings"
 
-// Types of load balancers in ARNs.
+// Parts of the ARNs of a Network Load Balancer and of its listeners.
 const (
-	applicationARN = ":loadbalancer/app/"
-	networkARN     = ":loadbalancer/net/"
+	networkARN      = ":loadbalancer/net/"
+	networkListener = ":listener/net/"
 )
-
-// networkListener is part of the ARN of a listener of a Network Load Balancer.
-const networkListener = ":listener/net/"
 
 // UsesNetworkBalancer reports whether callers reach the service through a Network Load Balancer.
 func (w World) UsesNetworkBalancer() bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Strategy is ECS's own strategy of a service, with which ECS itself shifts the requests from one target group to the
@@ -118,12 +119,7 @@ func MainContainer(app *appfile.Application) string {
 			}
 		}
 	}
-	for _, c := range app.Task.Input.ContainerDefinitions {
-		if c.Name != nil && (c.Essential == nil || *c.Essential) {
-			return *c.Name
-		}
-	}
-	return ""
+	return plan.FirstEssential(app.Task)
 }
 
 // WithImage returns a task definition in AWS's shape in which a container has another image, and the image it had; empty:
