@@ -57,28 +57,24 @@ func fromTask(app *appfile.Application) *World {
 
 // addFilesService adds the service of the files, with its previous version.
 func (w *World) addFilesService(app *appfile.Application, like shape.World) error {
-	task, err := shape.Members(app.Task.JSON())
-	if err != nil {
-		return err
-	}
-	service, err := shape.Members(app.Service.JSON())
+	s, err := shape.NewServiceEntry(like.Service, like.Cluster, like.Tasks, app.Task.JSON, app.Service.JSON)
 	if err != nil {
 		return err
 	}
 	for _, name := range app.ImagesOfService() {
-		task, _ = shape.WithImage(task, name, func(string) string { return name + ":" + PreviousTag })
+		s, _ = s.WithImage(name, func(string) string { return name + ":" + PreviousTag })
 		w.note("the files leave the image of %s to the service, which runs %s:%s here", name, name, PreviousTag)
 	}
-	task, ref := shape.WithImage(task, shape.MainContainer(app), previousImage)
+	s, ref := s.WithImage(shape.MainContainer(app), previousImage)
 	if was := previousImage(ref); was != ref {
 		w.note("the service runs %s before the first deployment; the files have %s", image.NameAndTag(was), image.NameAndTag(ref))
 	}
-	if p := app.Primary; p != nil && p.Container != "" && service["loadBalancers"] == nil {
-		service["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
+	if p := app.Primary; p != nil && p.Container != "" && s.AWS["loadBalancers"] == nil {
+		s.AWS["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
 			"containerPort": p.Port}}
 	}
-	w.addService(shape.NewServiceEntry(like.Service, like.Cluster, like.Tasks, task, service))
-	if service["desiredCount"] == nil && service["schedulingStrategy"] != "DAEMON" {
+	w.addService(s)
+	if s.AWS["desiredCount"] == nil && s.AWS["schedulingStrategy"] != "DAEMON" {
 		w.note("the files have no desiredCount: %s here", sluice.Plural(like.Tasks, "task"))
 	}
 	return nil

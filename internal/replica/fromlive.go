@@ -125,15 +125,11 @@ func (l *Live) GroupARNs() (arns []string) {
 func (l *Live) World() (*World, error) {
 	w := &World{File: shape.File{Account: l.Account, Region: l.Region, Clusters: []string{l.Cluster},
 		Subnets: shape.SubnetsOf(l.Definition)}, Notes: l.Notes, Task: l.Task, Definition: l.Definition}
-	task, err := shape.Members(l.Task.FileJSON())
+	s, err := shape.NewServiceEntry(l.Service, l.Cluster, l.Count, l.Task.FileJSON, l.Definition.FileJSON)
 	if err != nil {
 		return nil, err
 	}
-	service, err := shape.Members(l.Definition.FileJSON())
-	if err != nil {
-		return nil, err
-	}
-	w.addService(shape.NewServiceEntry(l.Service, l.Cluster, l.Count, task, service))
+	w.addService(s)
 	w.AddTask(l.Task.Input, l.Account, l.Region)
 	w.AddService(l.Definition.Input, l.Account)
 	for _, g := range l.Surroundings.Groups {

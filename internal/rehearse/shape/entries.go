@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -212,14 +211,25 @@ type ServiceEntry struct {
 	AWS            map[string]any `json:"aws,omitzero"`
 }
 
-// NewServiceEntry returns a service without the members that the world file gives itself.
-func NewServiceEntry(name, cluster string, count int, task, service map[string]any) ServiceEntry {
-	service = maps.Clone(service)
+// NewServiceEntry returns a service in AWS's shape without the members that the world file gives itself. task and service
+// return the definitions.
+func NewServiceEntry(name, cluster string, count int, task, service func() ([]byte, error)) (ServiceEntry, error) {
+	s := ServiceEntry{Name: name, Cluster: cluster, Count: count}
+	text, err := task()
+	if err == nil {
+		err = json.Unmarshal(text, &s.TaskDefinition)
+	}
+	if err == nil {
+		text, err = service()
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s.AWS)
+	}
 	for _, member := range []string{"cluster", "serviceName", "taskDefinition", "clientToken"} {
-		delete(service, member)
+		delete(s.AWS, member)
 	}
-	if role, _ := service["role"].(string); strings.Contains(role, ":role/aws-service-role/") {
-		delete(service, "role")
+	if role, _ := s.AWS["role"].(string); strings.Contains(role, ":role/aws-service-role/") {
+		delete(s.AWS, "role")
 	}
-	return ServiceEntry{Name: name, Cluster: cluster, Count: count, TaskDefinition: task, AWS: service}
+	return s, err
 }

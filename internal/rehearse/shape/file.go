@@ -111,17 +111,30 @@ func (w World) balancerEntry() BalancerEntry {
 	if w.OtherService && w.UsesNetworkBalancer() { // which has no rules
 		b.Listeners = append(b.Listeners, ListenerEntry{Port: 8081, Forward: onlyGroup(others)})
 	}
-	for _, l := range w.OtherListeners() {
-		out := ListenerEntry{Port: l.Port, ARN: l.ARN}
-		if l.Rules[0].IsDefault() {
-			out.Forward = l.Rules[0].shares()
-		} else {
-			out.Fixed = noRuleMatches()
-			out.addOtherRules(l.Rules)
-		}
-		b.Listeners = append(b.Listeners, out)
-	}
+	w.addOtherRules(&b)
 	return b
+}
+
+// addOtherRules adds the rules to which no modelled requests are sent, each to its listener.
+func (w World) addOtherRules(b *BalancerEntry) {
+	port, placed := int32(8081), map[string]int{}
+	for _, r := range w.OtherRules {
+		arn := r.ListenerARN()
+		i := slices.IndexFunc(b.Listeners, func(l ListenerEntry) bool { return l.ARN == arn && arn != "" })
+		if i < 0 {
+			l := ListenerEntry{Port: port, ARN: arn, Fixed: noRuleMatches()}
+			if r.IsDefault() {
+				l.Fixed, l.Forward = nil, r.shares()
+			}
+			i, b.Listeners = len(b.Listeners), append(b.Listeners, l)
+			port++
+		}
+		if n := placed[arn]; !r.IsDefault() {
+			b.Listeners[i].Rules = append(b.Listeners[i].Rules, RuleEntry{Priority: 500 + n, ARN: r.ARN,
+				Path: []string{fmt.Sprintf("/other%d/*", n+1)}, Forward: r.shares()})
+			placed[arn] = n + 1
+		}
+	}
 }
 
 func noRuleMatches() *Fixed { return &Fixed{Status: 404, Body: "no rule of the files matches"} }
@@ -140,7 +153,6 @@ func (w World) listenerEntry(l Listener) ListenerEntry {
 		out.Rules = append(out.Rules, RuleEntry{Priority: CanaryRulePriority, Path: []string{"/marked"},
 			Forward: onlyGroup(w.Canary.Name())})
 	}
-	out.addOtherRules(w.OtherRulesOf(l))
 	if w.OtherService && !w.UsesNetworkBalancer() {
 		out.Rules = append(out.Rules, RuleEntry{Priority: 49000, Path: []string{"/" + others}, Forward: onlyGroup(others)})
 	}
@@ -155,14 +167,6 @@ func (w World) sharesOf(r Rule) Shares {
 		return onlyGroup(w.Primary.Name())
 	}
 	return Shares{{Group: w.Primary.Name(), Weight: r.Primary}, {Group: w.Canary.Name(), Weight: r.Canary}}
-}
-
-// addOtherRules adds rules to which no modelled requests are sent.
-func (l *ListenerEntry) addOtherRules(rules []OtherRule) {
-	for n, r := range rules {
-		l.Rules = append(l.Rules, RuleEntry{Priority: otherPriority + n, ARN: r.ARN,
-			Path: []string{fmt.Sprintf("/other%d/*", n+1)}, Forward: r.shares()})
-	}
 }
 
 // others is the name of another team's service and of its target group.
@@ -212,7 +216,7 @@ func (w World) scalableEntry() ScalableEntry {
 
 // serviceEntry returns the service of a rehearsal.
 func (w World) serviceEntry(serving string) ServiceEntry {
-	if w.Strategy.Service != nil {
+	if w.Strategy.Serving != nil {
 		return w.Strategy.serviceEntry(w, serving)
 	}
 	s := ServiceEntry{Name: w.Service, Controller: w.Controller, Count: w.Tasks, Image: serving, Port: w.Port,

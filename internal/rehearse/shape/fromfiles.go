@@ -47,7 +47,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 	w.setListeners(app)
 	w.setCloudMap(app)
 	w.Capacity = CapacityOf(app.Task, app.Service)
-	w.addOtherRules(app.Service.Input.LoadBalancers)
+	w.setOtherRules(app.Service.Input.LoadBalancers)
 	w.Named.AddApplication(app, w.Account, w.Region)
 	return w, nil
 }

@@ -118,7 +118,7 @@ func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 func (w *World) setLiveStrategy(live *ecstypes.Service, app *appfile.Application) error {
 	pair := firstPair(live.LoadBalancers)
 	own := live.DeploymentConfiguration != nil && isShifting(live.DeploymentConfiguration.Strategy)
-	if w.Controller != "ECS" || pair == nil && !own && w.Strategy.Service == nil {
+	if w.Controller != "ECS" || pair == nil && !own && w.Strategy.Serving == nil {
 		return nil
 	}
 	have, err := definition.ServiceFromAWS(live)
@@ -130,7 +130,7 @@ func (w *World) setLiveStrategy(live *ecstypes.Service, app *appfile.Application
 	if err := w.setServing(app, have.FileJSON); err != nil {
 		return err
 	}
-	w.addOtherRules(live.LoadBalancers)
+	w.setOtherRules(live.LoadBalancers)
 	return nil
 }
 

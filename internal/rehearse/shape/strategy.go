@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -20,11 +19,11 @@ type Strategy struct {
 	Kind     string // of the deployment: BLUE_GREEN, LINEAR or CANARY
 	TestRule string // ARN of the test listener rule, or of the test listener of a Network Load Balancer; empty: none
 	Pauses   bool   // a hook waits for an answer
-	// Task and Service are definitions in AWS's shape: the service before the deployment is as they are, except for the
-	// image of Container. Nil: the service has neither a strategy nor a pair of target groups.
-	Task, Service map[string]any
-	Container     string
-	Generated     Generated
+	// Serving is the service before the deployment, except for the image of Container. Nil: the service has neither a strategy
+	// nor a pair of target groups.
+	Serving   *ServiceEntry
+	Container string
+	Generated Generated
 }
 
 // Generated is the configuration of a strategy in generated files; times are in minutes.
@@ -35,7 +34,7 @@ type Generated struct {
 
 // AlternatesGroups reports whether either target group of a pair may serve, because deployments shift the requests
 // from one to the other.
-func (w World) AlternatesGroups() bool { return w.UsesCodeDeploy() || w.Strategy.Service != nil }
+func (w World) AlternatesGroups() bool { return w.UsesCodeDeploy() || w.Strategy.Serving != nil }
 
 // SetStrategy sets ECS's own strategy of the files, with the target groups and the rules of its advancedConfiguration.
 // A rolling service may have that too, for a later strategy.
@@ -62,11 +61,9 @@ func isShifting(s ecstypes.DeploymentStrategy) bool {
 }
 
 // setServing sets the definitions of the service before the deployment.
-func (w *World) setServing(app *appfile.Application, service func() ([]byte, error)) (err error) {
-	w.Strategy.Container = MainContainer(app)
-	if w.Strategy.Task, err = Members(app.Task.JSON()); err == nil {
-		w.Strategy.Service, err = Members(service())
-	}
+func (w *World) setServing(app *appfile.Application, service func() ([]byte, error)) error {
+	s, err := NewServiceEntry(w.Service, "", 0, app.Task.JSON, service)
+	w.Strategy.Serving, w.Strategy.Container = &s, MainContainer(app)
 	return err
 }
 
@@ -91,20 +88,11 @@ func firstPair(lbs []ecstypes.LoadBalancer) *ecstypes.AdvancedConfiguration {
 // productionRules returns the rules that the files name: in the application file, or as production rule of ECS's own
 // strategy.
 func (w *World) productionRules(app *appfile.Application) []string {
-	if a := firstPair(app.Service.Input.LoadBalancers); a != nil && w.Strategy.Service != nil &&
+	if a := firstPair(app.Service.Input.LoadBalancers); a != nil && w.Strategy.Serving != nil &&
 		aws.ToString(a.ProductionListenerRule) != "" {
 		return []string{*a.ProductionListenerRule}
 	}
 	return app.ListenerRules
-}
-
-// Members decodes a definition in AWS's shape.
-func Members(data []byte, err error) (map[string]any, error) {
-	out := map[string]any{}
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
-	return out, err
 }
 
 // MainContainer returns the name of the container that callers reach, otherwise of the first essential one.
@@ -122,10 +110,10 @@ func MainContainer(app *appfile.Application) string {
 	return plan.FirstEssential(app.Task)
 }
 
-// WithImage returns a task definition in AWS's shape in which a container has another image, and the image it had; empty:
-// it has no such container.
-func WithImage(task map[string]any, name string, image func(was string) string) (changed map[string]any, was string) {
-	containers, _ := task["containerDefinitions"].([]any)
+// WithImage returns a service in AWS's shape in which a container has another image, and the image it had; empty: it has no
+// such container.
+func (s ServiceEntry) WithImage(name string, image func(was string) string) (changed ServiceEntry, was string) {
+	containers, _ := s.TaskDefinition["containerDefinitions"].([]any)
 	all := make([]any, len(containers))
 	for i, c := range containers {
 		container, _ := c.(map[string]any)
@@ -136,25 +124,24 @@ func WithImage(task map[string]any, name string, image func(was string) string) 
 			all[i] = container
 		}
 	}
-	changed = maps.Clone(task)
-	changed["containerDefinitions"] = all
-	return changed, was
+	s.TaskDefinition = maps.Clone(s.TaskDefinition)
+	s.TaskDefinition["containerDefinitions"] = all
+	return s, was
 }
 
 // serviceEntry returns the service with ECS's own strategy.
 func (s Strategy) serviceEntry(w World, serving string) ServiceEntry {
-	task, _ := WithImage(s.Task, s.Container, func(string) string { return serving })
-	service := maps.Clone(s.Service)
-	if n, ok := service["networkConfiguration"].(map[string]any); ok {
+	out, _ := s.Serving.WithImage(s.Container, func(string) string { return serving })
+	out.AWS = maps.Clone(out.AWS)
+	if n, ok := out.AWS["networkConfiguration"].(map[string]any); ok {
 		vpc, _ := n["awsvpcConfiguration"].(map[string]any)
 		vpc = maps.Clone(vpc)
 		vpc["subnets"] = w.Subnets
-		service["networkConfiguration"] = map[string]any{"awsvpcConfiguration": vpc}
+		out.AWS["networkConfiguration"] = map[string]any{"awsvpcConfiguration": vpc}
 	}
-	delete(service, "desiredCount") // the count of the world takes its place
-	entry := NewServiceEntry(w.Service, "", w.Tasks, task, service)
-	entry.Demand = w.Scaling.demand(w.Tasks)
-	return entry
+	delete(out.AWS, "desiredCount") // the count of the world takes its place
+	out.Count, out.Demand = w.Tasks, w.Scaling.demand(w.Tasks)
+	return out
 }
 
 // OtherRule is a rule, or a listener of a Network Load Balancer, to which a world sends no modelled requests.
@@ -167,9 +154,9 @@ type OtherRule struct {
 // ListenerARN returns the ARN of the listener; empty: the local AWS's own.
 func (r OtherRule) ListenerARN() string { return sluice.RuleOfARN(r.ARN).Listener }
 
-// addOtherRules adds the test rule of ECS's own strategy, and the target groups of further load balancers of the service
+// setOtherRules adds the test rule of ECS's own strategy, and the target groups of further load balancers of the service
 // with their rules.
-func (w *World) addOtherRules(lbs []ecstypes.LoadBalancer) {
+func (w *World) setOtherRules(lbs []ecstypes.LoadBalancer) {
 	add := func(rule *string, groups ...Group) {
 		arn := aws.ToString(rule)
 		if slices.ContainsFunc(w.OtherRules, func(r OtherRule) bool { return r.ARN == arn && r.Groups[0] == groups[0] }) {
@@ -189,7 +176,7 @@ func (w *World) addOtherRules(lbs []ecstypes.LoadBalancer) {
 		g := w.Primary
 		g.ARN = arn
 		a := lb.AdvancedConfiguration
-		if a == nil || w.Strategy.Service == nil {
+		if a == nil || w.Strategy.Serving == nil {
 			add(nil, g)
 			continue
 		}
@@ -232,51 +219,6 @@ func (w World) OtherGroups() (all []Group) {
 	return all
 }
 
-// OtherListener is a listener of which a world sends no modelled requests to any rule.
-type OtherListener struct {
-	ARN   string
-	Port  int32
-	Rules []OtherRule
-}
-
-// firstOtherPort is the port of the first listener of a world besides those whose requests are modelled.
-const firstOtherPort = 8081
-
-// OtherListeners returns the listeners of the other rules that are not rules of a modelled listener.
-func (w World) OtherListeners() (all []OtherListener) {
-	for _, r := range w.OtherRules {
-		arn, known := r.ListenerARN(), false
-		for i := range all {
-			if all[i].ARN == arn && arn != "" {
-				all[i].Rules, known = append(all[i].Rules, r), true
-			}
-		}
-		if !known && !w.hasListener(arn) {
-			all = append(all, OtherListener{ARN: arn, Port: firstOtherPort + int32(len(all)), Rules: []OtherRule{r}})
-		}
-	}
-	return all
-}
-
-func (w World) hasListener(arn string) bool {
-	for _, l := range w.Listeners {
-		if l.ARN == arn && arn != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// OtherRulesOf returns the other rules of a modelled listener.
-func (w World) OtherRulesOf(l Listener) (all []OtherRule) {
-	for _, r := range w.OtherRules {
-		if l.ARN != "" && r.ListenerARN() == l.ARN {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
 // shares returns the target groups of the rule: all requests go to the first.
 func (r OtherRule) shares() (all Shares) {
 	for _, g := range r.Groups {
@@ -288,6 +230,3 @@ func (r OtherRule) shares() (all Shares) {
 
 // IsDefault reports whether the rule is the default action of its listener.
 func (r OtherRule) IsDefault() bool { return r.Network || r.ARN == "" }
-
-// otherPriority is the priority of the first other rule of a listener.
-const otherPriority = 500
