@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -193,14 +194,14 @@ func (l *Live) Setup() Setup {
 // secondGroup returns the target group that rules forward to together with the primary group, and to
 // no other. It returns "" if there is none, or if several could be meant.
 func (l *Live) secondGroup(primary string) string {
-	found := map[string]bool{}
+	var found []string
 	note := func(shares []sluice.Share) {
 		if len(shares) != 2 {
 			return
 		}
 		for i, share := range shares {
-			if other := shares[1-i].Group; share.Group == primary && other != primary {
-				found[other] = true
+			if other := shares[1-i].Group; share.Group == primary && other != primary && !slices.Contains(found, other) {
+				found = append(found, other)
 			}
 		}
 	}
@@ -215,10 +216,7 @@ func (l *Live) secondGroup(primary string) string {
 	if len(found) != 1 {
 		return ""
 	}
-	for arn := range found {
-		return arn
-	}
-	return ""
+	return found[0]
 }
 
 // lines collects the lines of a file, with an indentation.

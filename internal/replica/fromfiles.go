@@ -135,12 +135,7 @@ func ownNames(like *shape.World) {
 
 // balancerName returns a valid name of a load balancer: at most 32 letters, digits and hyphens.
 func balancerName(service string) string {
-	name := strings.Trim(strings.Map(func(r rune) rune {
-		if r == '_' {
-			return '-'
-		}
-		return r
-	}, service), "-")
+	name := strings.Trim(strings.ReplaceAll(service, "_", "-"), "-")
 	return strings.TrimRight(name[:min(len(name), 32)], "-")
 }
 

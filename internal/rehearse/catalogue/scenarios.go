@@ -114,15 +114,7 @@ const spotInterruption = "spot-interruption"
 
 // runsOnSpot reports whether tasks of the application's service may run on Fargate Spot.
 func runsOnSpot(app *appfile.Application) bool {
-	if app.Service == nil {
-		return false
-	}
-	for _, x := range app.Service.Input.CapacityProviderStrategy {
-		if x.CapacityProvider != nil && sluice.ARNName(*x.CapacityProvider) == "FARGATE_SPOT" {
-			return true
-		}
-	}
-	return false
+	return app.Service != nil && slices.Contains(shape.CapacityOf(app.Task, app.Service).Providers, "FARGATE_SPOT")
 }
 
 // processScenarios are about the process that runs sluice.

@@ -140,12 +140,17 @@ func (s *Surroundings) addRole(role verify.Role, account string) {
 	if _, of, ok := sluice.ARNPlace(role.ARN); !ok || of != account {
 		return
 	}
-	i := slices.IndexFunc(s.Principals, func(r Role) bool { return r.ARN == role.ARN })
+	r := findOrAdd(&s.Principals, Role{ARN: role.ARN}, func(r Role) string { return r.ARN })
+	r.Trusts = appendNew(r.Trusts, role.Trusts)
+}
+
+// findOrAdd returns the element of a list with the name of x. If there is none, it appends x.
+func findOrAdd[T any](all *[]T, x T, name func(T) string) *T {
+	i := slices.IndexFunc(*all, func(y T) bool { return name(y) == name(x) })
 	if i < 0 {
-		i = len(s.Principals)
-		s.Principals = append(s.Principals, Role{ARN: role.ARN})
+		i, *all = len(*all), append(*all, x)
 	}
-	s.Principals[i].Trusts = appendNew(s.Principals[i].Trusts, role.Trusts)
+	return &(*all)[i]
 }
 
 // addFunction adds a function by its name or ARN, with a qualifier or without.
@@ -154,9 +159,7 @@ func (s *Surroundings) addFunction(function string) {
 		function = name
 	}
 	name, _, _ := strings.Cut(function, ":")
-	if !slices.ContainsFunc(s.Functions, func(f Function) bool { return f.Name == name }) {
-		s.Functions = append(s.Functions, Function{Name: name, After: "3s"})
-	}
+	findOrAdd(&s.Functions, Function{Name: name, After: "3s"}, func(f Function) string { return f.Name })
 }
 
 // addSecret adds a secret or a parameter. A secret of which containers get JSON keys has these keys.
@@ -168,9 +171,7 @@ func (s *Surroundings) addSecret(ref verify.SecretRef) {
 				name = "/" + path
 			}
 		}
-		if !slices.ContainsFunc(s.Parameters, func(p Parameter) bool { return p.Name == name }) {
-			s.Parameters = append(s.Parameters, Parameter{name, standInValue})
-		}
+		findOrAdd(&s.Parameters, Parameter{name, standInValue}, func(p Parameter) string { return p.Name })
 		return
 	}
 	secret := Secret{Name: ref.ID, Value: standInValue}
@@ -179,12 +180,9 @@ func (s *Surroundings) addSecret(ref verify.SecretRef) {
 			secret.Name, secret.ARN = name[:len(name)-randomPart], ref.ID
 		}
 	}
-	i := slices.IndexFunc(s.Secrets, func(x Secret) bool { return x.Name == secret.Name })
-	if i < 0 {
-		i, s.Secrets = len(s.Secrets), append(s.Secrets, secret)
-	}
+	x := findOrAdd(&s.Secrets, secret, func(x Secret) string { return x.Name })
 	if ref.Key != "" {
-		s.Secrets[i].Value = withKey(s.Secrets[i].Value, ref.Key)
+		x.Value = withKey(x.Value, ref.Key)
 	}
 }
 
@@ -205,21 +203,13 @@ func withKey(value, key string) string {
 }
 
 func (s *Surroundings) addObject(bucket, key string) {
-	i := slices.IndexFunc(s.Buckets, func(b Bucket) bool { return b.Name == bucket })
-	if i < 0 {
-		i, s.Buckets = len(s.Buckets), append(s.Buckets, Bucket{Name: bucket, Objects: map[string]string{}})
-	}
-	s.Buckets[i].Objects[key] = ""
+	b := findOrAdd(&s.Buckets, Bucket{Name: bucket, Objects: map[string]string{}}, func(b Bucket) string { return b.Name })
+	b.Objects[key] = ""
 }
 
 func (s *Surroundings) addImage(repository string, image Image) {
-	i := slices.IndexFunc(s.Repositories, func(r Repository) bool { return r.Name == repository })
-	if i < 0 {
-		i, s.Repositories = len(s.Repositories), append(s.Repositories, Repository{Name: repository})
-	}
-	if !slices.ContainsFunc(s.Repositories[i].Images, func(x Image) bool { return x.Tag == image.Tag }) {
-		s.Repositories[i].Images = append(s.Repositories[i].Images, image)
-	}
+	r := findOrAdd(&s.Repositories, Repository{Name: repository}, func(r Repository) string { return r.Name })
+	findOrAdd(&r.Images, image, func(x Image) string { return x.Tag })
 }
 
 func appendNew(all []string, more ...string) []string {
