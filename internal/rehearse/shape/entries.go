@@ -144,8 +144,8 @@ type ConfigEntry struct {
 	Every  string `json:"every"`
 }
 
-// AssumedConfigs returns the deployment configuration that a group names, unless it is one of AWS's own. Its content is not
-// known: assume that it shifts a share first.
+// AssumedConfigs returns the deployment configuration that a group names, unless it is one of AWS's own.
+// Its content is not known: assume that it shifts a share first.
 func AssumedConfigs(name string) []ConfigEntry {
 	if name == "" || strings.HasPrefix(name, "CodeDeployDefault.") {
 		return nil
@@ -211,8 +211,8 @@ type ServiceEntry struct {
 	AWS            map[string]any `json:"aws,omitzero"`
 }
 
-// NewServiceEntry returns a service in AWS's shape without the members that the world file gives itself. task and service
-// return the definitions.
+// NewServiceEntry returns a service in AWS's shape without the members that the world file gives
+// itself. task and service return the definitions.
 func NewServiceEntry(name, cluster string, count int, task, service func() ([]byte, error)) (ServiceEntry, error) {
 	s := ServiceEntry{Name: name, Cluster: cluster, Count: count}
 	text, err := task()

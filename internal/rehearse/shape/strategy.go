@@ -19,8 +19,8 @@ type Strategy struct {
 	Kind     string // of the deployment: BLUE_GREEN, LINEAR or CANARY
 	TestRule string // ARN of the test listener rule, or of the test listener of a Network Load Balancer; empty: none
 	Pauses   bool   // a hook waits for an answer
-	// Serving is the service before the deployment, except for the image of Container. Nil: the service has neither a strategy
-	// nor a pair of target groups.
+	// Serving is the service before the deployment, except for the image of Container. Nil: the service
+	// has neither a strategy nor a pair of target groups.
 	Serving   *ServiceEntry
 	Container string
 	Generated Generated
@@ -110,8 +110,8 @@ func MainContainer(app *appfile.Application) string {
 	return plan.FirstEssential(app.Task)
 }
 
-// WithImage returns a service in AWS's shape in which a container has another image, and the image it had; empty: it has no
-// such container.
+// WithImage returns a service in AWS's shape in which a container has another image, and the image it
+// had; empty: it has no such container.
 func (s ServiceEntry) WithImage(name string, image func(was string) string) (changed ServiceEntry, was string) {
 	containers, _ := s.TaskDefinition["containerDefinitions"].([]any)
 	all := make([]any, len(containers))
@@ -154,8 +154,8 @@ type OtherRule struct {
 // ListenerARN returns the ARN of the listener; empty: the local AWS's own.
 func (r OtherRule) ListenerARN() string { return sluice.RuleOfARN(r.ARN).Listener }
 
-// setOtherRules adds the test rule of ECS's own strategy, and the target groups of further load balancers of the service
-// with their rules.
+// setOtherRules adds the test rule of ECS's own strategy, and the target groups of further load
+// balancers of the service with their rules.
 func (w *World) setOtherRules(lbs []ecstypes.LoadBalancer) {
 	add := func(rule *string, groups ...Group) {
 		arn := aws.ToString(rule)
