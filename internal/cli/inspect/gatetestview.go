@@ -28,55 +28,19 @@ type GateTestReport struct {
 
 // GateReplay is what one gate would have decided.
 type GateReplay struct {
-	Gate     string       `json:"gate"`
-	Stage    string       `json:"stage,omitempty"`    // empty: the whole pipeline
-	Duration string       `json:"duration,omitempty"` // of the stage
-	Share    int          `json:"share"`              // percent of the requests that the canary gets in the stage
-	Runs     []GateRun    `json:"runs"`
-	Traffic  *PastTraffic `json:"traffic,omitempty"`
-	Skipped  string       `json:"skipped,omitempty"`
-	Problem  string       `json:"problem,omitempty"`
-	Next     string       `json:"next,omitempty"`
-
-	compares bool
-}
-
-// GateRun is one time in which the gate could judge.
-type GateRun struct {
-	From    time.Time       `json:"from"`
-	To      time.Time       `json:"to"`
-	Verdict string          `json:"verdict"`           // good, bad, undecided
-	At      *time.Time      `json:"at,omitempty"`      // of the verdict
-	Minutes float64         `json:"minutes,omitempty"` // from the begin of the stage until the verdict
-	Left    float64         `json:"minutesLeft,omitempty"`
-	Follows string          `json:"follows"`
-	Reason  string          `json:"reason,omitempty"`
-	Figures sluice.GateRead `json:"figures"`
-}
-
-// PastTraffic is the requests of the past, and how long the gate needs with as many.
-type PastTraffic struct {
-	Canary          analysis.Counts    `json:"canary"`
-	Primary         analysis.Counts    `json:"primary"`
-	PerMinute       float64            `json:"perMinute"`
-	CanaryPerMinute float64            `json:"canaryPerMinute"` // that the planned share gives
-	Bad             float64            `json:"primaryBad"`      // share
-	IsAssumed       bool               `json:"primaryBadIsAssumed,omitempty"`
-	Expected        []ExpectedDecision `json:"expected"`
-}
-
-// ExpectedDecision is what the gate decides on average of a canary that is so many times as bad.
-type ExpectedDecision struct {
-	Times   float64 `json:"timesAsBad"`
-	Verdict string  `json:"verdict"`
-	Minutes float64 `json:"minutes,omitempty"`
+	Gate     string `json:"gate"`
+	Stage    string `json:"stage,omitempty"`    // empty: the whole pipeline
+	Duration string `json:"duration,omitempty"` // of the stage
+	Share    int    `json:"share"`              // percent of the requests that the canary gets in the stage
+	gates.Replay
+	Problem string `json:"problem,omitempty"`
+	Next    string `json:"next,omitempty"`
 }
 
 func newGateTestReport(app *appfile.Application, from gates.Past, all []gates.Replay) *GateTestReport {
 	r := &GateTestReport{Schema: gateTestSchema, File: app.File, From: from.Span.From, To: from.Span.To}
 	for _, x := range all {
-		g := GateReplay{Gate: x.Gate.Name, Stage: x.Gate.Stage, Share: x.Gate.Share, Skipped: x.Skipped, Runs: []GateRun{},
-			Traffic: newPastTraffic(x.Traffic), compares: x.Gate.Counts() || x.Gate.Compares()}
+		g := GateReplay{Gate: x.Gate.Name, Stage: x.Gate.Stage, Share: x.Gate.Share, Replay: x}
 		if x.Gate.Duration > 0 {
 			g.Duration = x.Gate.Duration.String()
 		}
@@ -84,54 +48,9 @@ func newGateTestReport(app *appfile.Application, from gates.Past, all []gates.Re
 			r.Unread++
 			g.Problem, g.Next = x.Err.Error(), sluice.NextStep(x.Err)
 		}
-		for _, run := range x.Runs {
-			g.Runs = append(g.Runs, newGateRun(x.Gate, run))
-		}
 		r.Gates = append(r.Gates, g)
 	}
 	return r
-}
-
-func newGateRun(g appfile.PlacedGate, run gates.ReplayedRun) GateRun {
-	out := GateRun{From: run.From, To: run.To, Verdict: string(run.Verdict), Left: run.Left.Minutes(),
-		Follows: whatFollows(g, run), Reason: run.Reason, Figures: run.Figures}
-	if !run.At.IsZero() {
-		out.At, out.Minutes = &run.At, run.At.Sub(run.Began).Minutes()
-	}
-	return out
-}
-
-// whatFollows describes what a deployment does after a verdict.
-func whatFollows(g appfile.PlacedGate, run gates.ReplayedRun) string {
-	switch {
-	case run.Verdict == analysis.Bad && g.DryRun:
-		return "it is only reported"
-	case run.Verdict == analysis.Bad:
-		return "sluice rolls back"
-	case run.Verdict == analysis.Good && g.EndsEarly:
-		return "the stage can end"
-	case run.Verdict == analysis.Good:
-		return "the pipeline continues after the stage"
-	case run.AtEnd == appfile.Hold:
-		return "sluice asks a person at the end of the stage"
-	case run.AtEnd == appfile.Pass:
-		return "the pipeline continues at the end of the stage (onUndecided: pass)"
-	case run.AtEnd == appfile.Fail:
-		return "sluice rolls back at the end of the stage (onUndecided: fail)"
-	}
-	return "the canary's requests ended before a verdict"
-}
-
-func newPastTraffic(t *gates.Traffic) *PastTraffic {
-	if t == nil {
-		return nil
-	}
-	out := &PastTraffic{Canary: t.Canary, Primary: t.Primary, PerMinute: t.PerMinute, CanaryPerMinute: t.CanaryPerMinute,
-		Bad: t.Bad, IsAssumed: t.IsAssumed, Expected: []ExpectedDecision{}}
-	for _, e := range t.ExpectedVerdicts {
-		out.Expected = append(out.Expected, ExpectedDecision{e.Times, string(e.Verdict), e.After.Minutes()})
-	}
-	return out
 }
 
 func (p *program) printGateTest(r *GateTestReport) error {
@@ -149,6 +68,7 @@ func (p *program) printGateTest(r *GateTestReport) error {
 const dayAndTime = "2006-01-02 15:04"
 
 func (g GateReplay) write(w io.Writer) {
+	compares := g.Replay.Gate.Counts() || g.Replay.Gate.Compares()
 	fmt.Fprintf(w, "\ngate %s (%s)\n", g.Gate, g.place())
 	switch {
 	case g.Problem != "":
@@ -160,20 +80,20 @@ func (g GateReplay) write(w io.Writer) {
 	case g.Skipped != "":
 		fmt.Fprintf(w, "  not replayed: %s\n", g.Skipped)
 		return
-	case len(g.Runs) == 0 && g.compares:
+	case len(g.Runs) == 0 && compares:
 		fmt.Fprintln(w, "  no canary got requests in this time, so the gate had nothing to judge")
 	case len(g.Runs) == 0:
 		fmt.Fprintln(w, "  the query had no values in this time")
-	case !g.compares:
+	case !compares:
 		g.writeSummary(w)
 	}
 	for _, run := range g.Runs {
-		if g.compares || run.Verdict == string(analysis.Bad) {
-			run.write(w)
+		if compares || run.Verdict == analysis.Bad {
+			writeRun(w, run)
 		}
 	}
 	if g.Traffic != nil {
-		g.Traffic.write(w, g.Share)
+		writePastTraffic(w, *g.Traffic, g.Share)
 	}
 }
 
@@ -191,24 +111,24 @@ func (g GateReplay) place() string {
 
 // writeSummary counts the verdicts of stages that begin again and again.
 func (g GateReplay) writeSummary(w io.Writer) {
-	count := map[string]int{}
+	count := map[analysis.Verdict]int{}
 	for _, run := range g.Runs {
 		count[run.Verdict]++
 	}
 	fmt.Fprintf(w, "  %s of %s, one after the other: %d good, %d bad, %d undecided\n", sluice.Plural(len(g.Runs), "stage"),
-		g.Runs[0].To.Sub(g.Runs[0].From), count["good"], count["bad"], count["undecided"])
+		g.Runs[0].To.Sub(g.Runs[0].From), count[analysis.Good], count[analysis.Bad], count[analysis.Undecided])
 }
 
-func (r GateRun) write(w io.Writer) {
-	verdict := r.Verdict
-	if r.Minutes > 0 && r.Verdict != string(analysis.Undecided) {
+func writeRun(w io.Writer, r gates.ReplayedRun) {
+	verdict := string(r.Verdict)
+	if r.Minutes > 0 && r.Verdict != analysis.Undecided {
 		verdict += fmt.Sprintf(" after %.0f min", r.Minutes)
 	}
 	fmt.Fprintf(w, "  %s–%s  %s: %s\n", r.From.Format(dayAndTime), r.To.Format("15:04"), verdict, r.Follows)
 	fmt.Fprintf(w, "    %s\n", r.Figures.Text())
 }
 
-func (t PastTraffic) write(w io.Writer, share int) {
+func writePastTraffic(w io.Writer, t gates.Traffic, share int) {
 	if t.Primary.All == 0 {
 		fmt.Fprintln(w, "  the primary got no requests in this time")
 		return
@@ -220,23 +140,23 @@ func (t PastTraffic) write(w io.Writer, share int) {
 	fmt.Fprintf(w, "  requests: %s/min on average, %s; %d %% for the canary are %s/min\n", rateText(t.PerMinute), bad, share,
 		rateText(t.CanaryPerMinute))
 	for _, e := range t.Expected {
-		fmt.Fprintf(w, "  %s: %s\n", e.name(), e.text())
+		fmt.Fprintf(w, "  %s: %s\n", canaryName(e.Times), expectedText(e))
 	}
 }
 
-func (e ExpectedDecision) name() string {
-	if e.Times == 1 {
+func canaryName(timesAsBad float64) string {
+	if timesAsBad == 1 {
 		return "a canary as good as the primary"
 	}
-	return fmt.Sprintf("a canary %.0f times as bad", e.Times)
+	return fmt.Sprintf("a canary %.0f times as bad", timesAsBad)
 }
 
-// text describes the decision: "bad after about 20 min".
-func (e ExpectedDecision) text() string {
-	if e.Verdict == string(analysis.Undecided) || e.Minutes == 0 {
+// expectedText describes the decision: "bad after about 20 min".
+func expectedText(e gates.ExpectedVerdict) string {
+	if e.Verdict == analysis.Undecided || e.Minutes == 0 {
 		return "no verdict"
 	}
-	return e.Verdict + " after about " + roundMinutes(e.Minutes) + " of requests"
+	return string(e.Verdict) + " after about " + roundMinutes(e.Minutes) + " of requests"
 }
 
 // rateText writes a number of requests in a minute.

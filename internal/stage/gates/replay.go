@@ -26,41 +26,45 @@ type Past struct {
 
 // Replay is what one gate would have decided.
 type Replay struct {
-	Gate    appfile.PlacedGate
-	Runs    []ReplayedRun // times in which the gate could judge, oldest first
-	Traffic *Traffic      // of a gate that counts requests
-	Skipped string        // why the gate has no past
-	Err     error         // its metrics cannot be read
+	Gate    appfile.PlacedGate `json:"-"`
+	Runs    []ReplayedRun      `json:"runs"`              // times in which the gate could judge, oldest first; not nil
+	Traffic *Traffic           `json:"traffic,omitempty"` // of a gate that counts requests
+	Skipped string             `json:"skipped,omitempty"` // why the gate has no past
+	Err     error              `json:"-"`                 // its metrics cannot be read
 }
 
 // ReplayedRun is what the gate would have decided in one time.
 type ReplayedRun struct {
-	From, To time.Time // of a canary: its first and last minute with requests
-	Began    time.Time // of the stage
-	Verdict  analysis.Verdict
-	// At is when a good or a bad verdict came. Left is the estimate until a verdict, if there is none.
-	At      time.Time
-	Left    time.Duration
-	Figures sluice.GateRead // at the end
-	Reason  string
-	AtEnd   appfile.Reaction // what follows at the end of the stage without a verdict; empty: it did not end so
+	From    time.Time        `json:"from"` // of a canary: its first minute with requests
+	To      time.Time        `json:"to"`   // and its last one
+	Began   time.Time        `json:"-"`    // of the stage
+	Verdict analysis.Verdict `json:"verdict"`
+	// At is when a good or a bad verdict came, and Minutes how long after the begin of the stage.
+	At      time.Time `json:"at,omitzero"`
+	Minutes float64   `json:"minutes,omitempty"`
+	// Left is the estimate until a verdict, in minutes, if there is none.
+	Left    float64         `json:"minutesLeft,omitempty"`
+	Follows string          `json:"follows"` // what the deployment does then
+	Reason  string          `json:"reason,omitempty"`
+	Figures sluice.GateRead `json:"figures"` // at the end
 }
 
 // Traffic is the requests of the past, and how long the gate needs with as many.
 type Traffic struct {
-	Canary, Primary  analysis.Counts
-	Minutes          int
-	PerMinute        float64 // of both variants
-	CanaryPerMinute  float64 // that the planned share gives
-	Bad              float64 // share of the primary's requests
-	IsAssumed        bool    // the primary had no bad request: half a one is assumed
-	ExpectedVerdicts []ExpectedVerdict
+	Canary          analysis.Counts   `json:"canary"`
+	Primary         analysis.Counts   `json:"primary"`
+	PerMinute       float64           `json:"perMinute"`                     // of both variants
+	CanaryPerMinute float64           `json:"canaryPerMinute"`               // that the planned share gives
+	Bad             float64           `json:"primaryBad"`                    // share of the primary's requests
+	IsAssumed       bool              `json:"primaryBadIsAssumed,omitempty"` // no request was bad: half a one is assumed
+	Expected        []ExpectedVerdict `json:"expected"`                      // not nil
 }
 
 // ExpectedVerdict is what a gate decides on average of a canary that is so many times as bad.
 type ExpectedVerdict struct {
-	Times float64
-	analysis.Expected
+	Times   float64          `json:"timesAsBad"`
+	Verdict analysis.Verdict `json:"verdict"`
+	Minutes float64          `json:"minutes,omitempty"` // 0: unknown or never
 }
 
 // timesAsBad are the canaries whose expected verdict a replay returns.
@@ -71,7 +75,7 @@ func ReplayAll(ctx context.Context, from Past, all []appfile.PlacedGate) (out []
 	opened := make([]pastReader, len(all))
 	out = make([]Replay, len(all))
 	for i, g := range all { // all queries are known before the first read: CloudWatch is read once
-		out[i].Gate = g
+		out[i].Gate, out[i].Runs = g, []ReplayedRun{}
 		opened[i], out[i].Skipped, out[i].Err = openPast(from, g.Gate)
 	}
 	for i, r := range opened {
@@ -165,18 +169,43 @@ func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) Replay
 			break
 		}
 	}
+	atEnd := appfile.Reaction("") // of a stage that ended without a verdict
 	if out.Verdict == analysis.Undecided && r.isFull {
 		judged = x.How.JudgeAtEnd(x.saved.State)
 		if out.Verdict = judged.Verdict; judged.Verdict == analysis.Undecided {
-			out.AtEnd = reactionOf(g.Gate, g.OnUndecided, judged)
+			atEnd = reactionOf(g.Gate, g.OnUndecided, judged)
 		}
 		out.At = r.end
 	}
 	if out.Verdict == analysis.Undecided {
 		out.At = time.Time{}
+	} else {
+		out.Minutes = out.At.Sub(r.began).Minutes()
 	}
-	out.Left, out.Reason, out.Figures = judged.Left, judged.Reason, x.figures(judged.Verdict, judged)
+	out.Left, out.Reason, out.Figures = judged.Left.Minutes(), judged.Reason, x.figures(judged.Verdict, judged)
+	out.Follows = whatFollows(g, out.Verdict, atEnd)
 	return out
+}
+
+// whatFollows describes what a deployment does after a verdict.
+func whatFollows(g appfile.PlacedGate, v analysis.Verdict, atEnd appfile.Reaction) string {
+	switch {
+	case v == analysis.Bad && g.DryRun:
+		return "it is only reported"
+	case v == analysis.Bad:
+		return "sluice rolls back"
+	case v == analysis.Good && g.EndsEarly:
+		return "the stage can end"
+	case v == analysis.Good:
+		return "the pipeline continues after the stage"
+	case atEnd == appfile.Hold:
+		return "sluice asks a person at the end of the stage"
+	case atEnd == appfile.Pass:
+		return "the pipeline continues at the end of the stage (onUndecided: pass)"
+	case atEnd == appfile.Fail:
+		return "sluice rolls back at the end of the stage (onUndecided: fail)"
+	}
+	return "the canary's requests ended before a verdict"
 }
 
 // replayWindows replays a gate that counts requests. hasBad: the series of bad requests exists.
@@ -205,15 +234,15 @@ func windowsIn(all []analysis.Window, span metrics.Span) []analysis.Window {
 
 // trafficOf returns how many requests there were, and what the gate decides with as many.
 func trafficOf(g appfile.PlacedGate, all []analysis.Window, span metrics.Span) *Traffic {
-	t := &Traffic{Minutes: int(span.To.Sub(span.From) / time.Minute)}
+	t, minutes := &Traffic{Expected: []ExpectedVerdict{}}, int(span.To.Sub(span.From)/time.Minute)
 	for _, w := range all {
 		t.Canary.Bad, t.Canary.All = t.Canary.Bad+w.Canary.Bad, t.Canary.All+w.Canary.All
 		t.Primary.Bad, t.Primary.All = t.Primary.Bad+w.Primary.Bad, t.Primary.All+w.Primary.All
 	}
-	if t.Primary.All == 0 || t.Minutes == 0 {
+	if t.Primary.All == 0 || minutes == 0 {
 		return t
 	}
-	t.PerMinute = float64(t.Canary.All+t.Primary.All) / float64(t.Minutes)
+	t.PerMinute = float64(t.Canary.All+t.Primary.All) / float64(minutes)
 	t.CanaryPerMinute = t.PerMinute * float64(g.Share) / 100
 	t.Bad = float64(t.Primary.Bad) / float64(t.Primary.All)
 	if t.Primary.Bad == 0 {
@@ -221,7 +250,8 @@ func trafficOf(g appfile.PlacedGate, all []analysis.Window, span metrics.Span) *
 	}
 	with := analysis.Traffic{Canary: t.CanaryPerMinute, Primary: t.PerMinute - t.CanaryPerMinute, Bad: t.Bad}
 	for _, times := range timesAsBad {
-		t.ExpectedVerdicts = append(t.ExpectedVerdicts, ExpectedVerdict{times, g.How.Expect(with, times)})
+		e := g.How.Expect(with, times)
+		t.Expected = append(t.Expected, ExpectedVerdict{times, e.Verdict, e.After.Minutes()})
 	}
 	return t
 }
