@@ -9,6 +9,7 @@
 package appfile
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -104,6 +105,12 @@ type Application struct {
 	src *definition.Source // of the application file
 }
 
+// ClusterName returns the name of the cluster; that of AWS's default one if the files name none.
+func (a *Application) ClusterName() string { return cmp.Or(sluice.ARNName(a.Cluster), "default") }
+
+// ClusterRef is ClusterName for calls to AWS: an ARN stays one.
+func (a *Application) ClusterRef() string { return cmp.Or(a.Cluster, "default") }
+
 // KeepsMember reports whether a member of the service stays as it is although the service definition leaves it out:
 // the application file says how callers reach the service.
 func (a *Application) KeepsMember(name string) bool {
@@ -143,6 +150,14 @@ type TargetGroup struct {
 	Container        string
 	Port             int32
 	LoadBalancerName string // Classic load balancers only; PipeCD v0 has the key
+}
+
+// OptionalARN returns the ARN of the group; empty without a group.
+func (g *TargetGroup) OptionalARN() string {
+	if g == nil {
+		return ""
+	}
+	return g.ARN
 }
 
 // CodeDeploy names the deployment group of a service whose controller is CODE_DEPLOY. sluice

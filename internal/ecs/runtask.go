@@ -164,11 +164,11 @@ func (t Tasks) ReadFamily(ctx context.Context) ([]TaskRun, error) {
 
 // TaskRun is the state of a task in one read.
 type TaskRun struct {
-	ID        string
-	Status    string // PROVISIONING … STOPPED
-	StartedBy string
-	Exited    []string          // names of its containers that have ended
-	Ended     *sluice.TaskEnded // once it is STOPPED
+	ID        string            `json:"id"`
+	Status    string            `json:"status"` // PROVISIONING … STOPPED
+	StartedBy string            `json:"startedBy,omitempty"`
+	Exited    []string          `json:"-"`               // names of its containers that have ended
+	Ended     *sluice.TaskEnded `json:"ended,omitempty"` // once it is STOPPED
 }
 
 // DescribeTasks reads tasks by id. The result omits tasks that ECS does not know yet or any more.

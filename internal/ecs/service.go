@@ -31,15 +31,15 @@ type Service struct {
 
 // ServiceState is the state of a service in one read.
 type ServiceState struct {
-	ARN        string
-	Status     string // ACTIVE, DRAINING, INACTIVE
-	Controller string // ECS, CODE_DEPLOY, EXTERNAL
-	Desired    int
-	Running    int
-	Pending    int
-	TaskSets   []sluice.TaskSet // newest first, as AWS lists them; DRAINING ones included
-	Tags       map[string]string
-	Raw        ecstypes.Service // the complete response, to compare with the file
+	ARN        string            `json:"-"`
+	Status     string            `json:"status"`               // ACTIVE, DRAINING, INACTIVE
+	Controller string            `json:"controller,omitempty"` // ECS, CODE_DEPLOY, EXTERNAL
+	Desired    int               `json:"desired"`
+	Running    int               `json:"running"`
+	Pending    int               `json:"pending"`
+	TaskSets   []sluice.TaskSet  `json:"-"` // newest first, as AWS lists them; DRAINING ones included
+	Tags       map[string]string `json:"-"`
+	Raw        ecstypes.Service  `json:"-"` // the complete response, to compare with the file
 }
 
 // ServiceRead is a read of a service with the time at which it was sent. Verdicts, stages, `sluice

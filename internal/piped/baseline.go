@@ -99,7 +99,7 @@ func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfil
 	}
 	g := newBaseline(live, quick)
 	if g.Live.HasTaskSets() {
-		service := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app),
+		service := ecs.Service{API: pl.account.ECS(), Cluster: app.ClusterName(),
 			Name: aws.ToString(app.Service.Input.ServiceName)}
 		if g.Live.Left, err = service.TaskSetsTagged(ctx, madeByPlugin(application)); err != nil {
 			return baseline{}, nil, err

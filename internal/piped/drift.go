@@ -138,7 +138,7 @@ func scaledService(ctx context.Context, pl *activeTarget, app *appfile.Applicati
 	if count == nil || int(*count) == live.Desired {
 		return app.Service, nil
 	}
-	targets, err := autoscaling.Service{API: pl.account.Scaling(), Cluster: clusterOf(app),
+	targets, err := autoscaling.Service{API: pl.account.Scaling(), Cluster: app.ClusterName(),
 		Name: aws.ToString(app.Service.Input.ServiceName)}.Observe(ctx)
 	switch {
 	case errors.Is(err, sluice.ErrNoPermission):
@@ -160,7 +160,7 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 		}
 	}
 	if mode.Of(app).HasCanaryService() {
-		canary, err := pl.services.Service(ctx, clusterOf(app),
+		canary, err := pl.services.Service(ctx, app.ClusterName(),
 			plan.CanaryServiceName(aws.ToString(app.Service.Input.ServiceName)))
 		if err != nil {
 			return nil, err

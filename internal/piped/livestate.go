@@ -63,7 +63,7 @@ func (p *plugin) targetState(ctx context.Context, target, application string,
 	if err != nil {
 		return nil, unknown(err)
 	}
-	cluster, name := clusterOf(app), aws.ToString(app.Service.Input.ServiceName)
+	cluster, name := app.ClusterName(), aws.ToString(app.Service.Input.ServiceName)
 	live, err := pl.services.Service(ctx, cluster, name)
 	if err != nil {
 		return nil, unknown(err)
@@ -90,13 +90,6 @@ func addressesOf(tasks []ecs.Task) map[string]bool {
 		all[t.Address] = true
 	}
 	return all
-}
-
-func clusterOf(app *appfile.Application) string {
-	if name := sluice.ARNName(app.Cluster); name != "" {
-		return name
-	}
-	return "default"
 }
 
 // resourcesOf returns the service, its task sets and its tasks.

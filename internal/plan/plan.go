@@ -123,6 +123,14 @@ type Group struct {
 	Drain time.Duration `json:"drain,omitempty"`
 }
 
+// OptionalARN returns the ARN of the group; empty without a group.
+func (g *Group) OptionalARN() string {
+	if g == nil {
+		return ""
+	}
+	return g.ARN
+}
+
 // Change is one difference between the files and what runs.
 type Change struct {
 	Of   string `json:"of"` // "task definition", "service", "traffic", "task sets"

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -47,7 +46,7 @@ func FromFiles(app *appfile.Application) (*World, error) {
 
 // fromTask returns the AWS that a standalone task expects.
 func fromTask(app *appfile.Application) *World {
-	w := &World{Task: app.Task, File: shape.File{Clusters: []string{cmp.Or(sluice.ARNName(app.Cluster), "default")},
+	w := &World{Task: app.Task, File: shape.File{Clusters: []string{app.ClusterName()},
 		Subnets: app.Standalone.Subnets, Services: []shape.ServiceEntry{}}}
 	w.Account, w.Region = shape.Place(app)
 	w.AddApplication(app, w.Account, w.Region)

@@ -21,13 +21,9 @@ func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Applica
 	if !app.Scaling.IsRequested() && !mode.Of(app).HasVariants() && left == "" && !counts {
 		return nil
 	}
-	cluster := app.Cluster
-	if cluster == "" {
-		cluster = "default"
-	}
 	live.Scaling = &plan.ScalingState{Left: left}
 	var err error
-	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: cluster,
+	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: app.ClusterRef(),
 		Name: *app.Service.Input.ServiceName}.Observe(ctx)
 	if errors.Is(err, sluice.ErrNoPermission) {
 		live.Scaling.Denied, err = sluice.Inner(err).Error(), nil

@@ -44,7 +44,7 @@ func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *
 }
 
 // callersScope returns the target groups and production rules of a service: those that AWS names, and those of the
-// files. A rule that forwards to the canary group alone is for tests.
+// files.
 func callersScope(app *appfile.Application, live *plan.AWSState) view.Scope {
 	s := ecs.ScopeOf(*live.Service)
 	if d := live.Deployer; d != nil && d.Listener != "" {
@@ -53,14 +53,5 @@ func callersScope(app *appfile.Application, live *plan.AWSState) view.Scope {
 	if !mode.Of(app).HasVariants() || !plan.HasTargetGroups(app.Access) {
 		return s
 	}
-	s.Rules = append(s.Rules, app.ListenerRules...)
-	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
-		if g != nil && g.ARN != "" {
-			s.Groups = view.WithGroup(s.Groups, g.ARN)
-		}
-	}
-	if app.Canary != nil {
-		s.TestGroup = app.Canary.ARN
-	}
-	return s
+	return s.WithFiles(app.Primary.OptionalARN(), app.Canary.OptionalARN(), app.ListenerRules)
 }

@@ -57,7 +57,7 @@ func (d LiveDefinitions) ReplaceIn(ctx context.Context, a *account.Account, app 
 // findService reads the service of the application, which has to exist; next is the advice if it does not.
 func findService(ctx context.Context, a *account.Account, app *appfile.Application, next string) (*ecs.ServiceState,
 	error) {
-	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	hand := ecs.Service{API: a.ECS(), Cluster: app.ClusterRef(), Name: *app.Service.Input.ServiceName}
 	live, err := hand.Observe(ctx)
 	if err == nil && !live.IsActive() {
 		err = NoServiceError(ctx, hand, next)

@@ -114,7 +114,7 @@ func joinedGroups(ctx context.Context, a *account.Account, app *appfile.Applicat
 // surveyOwners finds the tasks of the cluster to which targets of others belong. Without the reads, the owners stay
 // unknown.
 func surveyOwners(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) {
-	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	hand := ecs.Service{API: a.ECS(), Cluster: app.ClusterRef(), Name: *app.Service.Input.ServiceName}
 	owners, err := hand.TaskOwners(account.WithOptionalReads(ctx))
 	if err != nil {
 		return
@@ -155,7 +155,7 @@ func otherTargets(groups []groupTargets, addresses map[string]bool) (all []plan.
 
 // readTaskAddresses returns the addresses of the tasks of the service and of its canary service.
 func readTaskAddresses(ctx context.Context, a *account.Account, app *appfile.Application) (map[string]bool, error) {
-	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	hand := ecs.Service{API: a.ECS(), Cluster: app.ClusterRef(), Name: *app.Service.Input.ServiceName}
 	all, err := hand.Addresses(ctx)
 	if err != nil || !mode.Of(app).HasCanaryService() {
 		return all, err

@@ -85,7 +85,7 @@ func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *
 
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
-	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
+	hand := ecs.Service{API: a.ECS(), Cluster: app.ClusterRef(), Name: *app.Service.Input.ServiceName,
 		Confirm: func(ctx context.Context) error {
 			if err := checkAccount(ctx, a, app); err != nil {
 				return err // the service is in another account
@@ -150,13 +150,6 @@ func surveyDefinitions(ctx context.Context, a *account.Account, c clock.Clock, a
 			Tags: live.DefinitionTags}).Name, live.Identical)
 	}
 	return nil
-}
-
-func clusterOf(app *appfile.Application) string {
-	if app.Cluster == "" {
-		return "default"
-	}
-	return app.Cluster
 }
 
 // readWithCanary reads the service and its canary service, if there is one. A service that ECS rolls

@@ -48,10 +48,13 @@ type CodeTarget struct {
 
 // LifecycleEvent is one step of a deployment.
 type LifecycleEvent struct {
-	Name, Status       string // Pending, InProgress, Succeeded, Failed, Skipped, Unknown
-	Function           string // of its hook, if that failed
-	Code, Message      string // why it failed
-	StartedAt, EndedAt time.Time
+	Name      string    `json:"name"`
+	Status    string    `json:"status"`             // Pending, InProgress, Succeeded, Failed, Skipped, Unknown
+	Function  string    `json:"function,omitempty"` // of its hook, if that failed
+	Code      string    `json:"-"`                  // why it failed
+	Message   string    `json:"message,omitempty"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
 }
 
 // CodeSet is a task set in a deployment.

@@ -72,14 +72,17 @@ type FailureDetection struct{ Enabled, Rollback bool }
 
 // Deployment is one entry of a service's deployments.
 type Deployment struct {
-	ID     string // "ecs-svc/<digits>"
-	Status string // PRIMARY, ACTIVE, INACTIVE
-	// rolloutState: IN_PROGRESS, COMPLETED, FAILED; empty with a Classic Load Balancer
-	State                             string
-	Reason                            string // rolloutStateReason
-	Revision                          string // family:revision
-	Desired, Pending, Running, Failed int
-	CreatedAt                         time.Time
+	ID     string `json:"id"`     // "ecs-svc/<digits>"
+	Status string `json:"status"` // PRIMARY, ACTIVE, INACTIVE
+	// State is IN_PROGRESS, COMPLETED or FAILED; empty with a Classic Load Balancer.
+	State     string    `json:"rolloutState,omitempty"`
+	Reason    string    `json:"rolloutStateReason,omitempty"`
+	Revision  string    `json:"revision"` // family:revision
+	Desired   int       `json:"desired"`
+	Running   int       `json:"running"`
+	Pending   int       `json:"pending"`
+	Failed    int       `json:"failed"`
+	CreatedAt time.Time `json:"-"`
 }
 
 // hasStarted reports whether the deployment is in progress and all its tasks run.

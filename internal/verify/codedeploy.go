@@ -52,7 +52,7 @@ func (c *checker) checkDeploymentGroup(ctx context.Context) {
 	if !WantsCodeDeploy(c.app) {
 		return
 	}
-	service := ecs.Service{API: c.aws.Existing.ECS, Cluster: c.clusterName(),
+	service := ecs.Service{API: c.aws.Existing.ECS, Cluster: c.app.ClusterRef(),
 		Name: aws.ToString(c.app.Service.Input.ServiceName)}
 	now, err := service.Observe(ctx)
 	if err != nil || !now.IsActive() || now.Controller != string(ecstypes.DeploymentControllerTypeCodeDeploy) {

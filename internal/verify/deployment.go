@@ -101,7 +101,7 @@ func HealthPorts(ctx context.Context, app *appfile.Application, from AWS) []Find
 // readCluster reads the cluster once.
 func (c *checker) readCluster(ctx context.Context) (upkeep.Cluster, error) {
 	if !c.cluster.isRead {
-		c.cluster.is, c.cluster.err = c.aws.Existing.Cluster(ctx, c.clusterName())
+		c.cluster.is, c.cluster.err = c.aws.Existing.Cluster(ctx, c.app.ClusterRef())
 		c.cluster.isRead = true
 	}
 	return c.cluster.is, c.cluster.err
@@ -125,7 +125,7 @@ func (c *checker) checkProviders(ctx context.Context) {
 			if len(cluster.Providers) == 0 {
 				next = "add it to the cluster, which has none, or use launchType"
 			}
-			c.fail(subject, fmt.Sprintf("cluster %s does not have it; it has %s", lastPart(c.clusterName(), "/"),
+			c.fail(subject, fmt.Sprintf("cluster %s does not have it; it has %s", lastPart(c.app.ClusterRef(), "/"),
 				listOrNone(cluster.Providers)), next)
 		default:
 			c.ok(subject, "")

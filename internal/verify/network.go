@@ -60,7 +60,7 @@ func (c *checker) requireNetwork(ctx context.Context) {
 	c.at(string(ecstypes.NetworkModeAwsvpc), "networkMode")
 	const subject = "network"
 	if !c.isExternal() {
-		kept, err := c.aws.HasNetwork(ctx, c.clusterName(), aws.ToString(c.app.Service.Input.ServiceName))
+		kept, err := c.aws.HasNetwork(ctx, c.app.ClusterRef(), aws.ToString(c.app.Service.Input.ServiceName))
 		switch {
 		case err != nil && !isMissing(err):
 			c.unread(subject, err)

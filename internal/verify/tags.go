@@ -28,7 +28,7 @@ func (c *checker) checkTags(ctx context.Context) {
 	if len(tagged) == 0 {
 		return
 	}
-	tasks, err := c.aws.ServingTasks(ctx, c.clusterName(), aws.ToString(c.app.Service.Input.ServiceName))
+	tasks, err := c.aws.ServingTasks(ctx, c.app.ClusterRef(), aws.ToString(c.app.Service.Input.ServiceName))
 	if isMissing(err) || err == nil && len(tasks) == 0 {
 		return
 	}

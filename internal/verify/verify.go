@@ -136,16 +136,9 @@ func Run(ctx context.Context, app *appfile.Application, from AWS, registry Regis
 	return c.all, nil
 }
 
-func (c *checker) clusterName() string {
-	if c.app.Cluster == "" {
-		return "default"
-	}
-	return c.app.Cluster
-}
-
 // checkCluster requires a cluster that is ACTIVE.
 func (c *checker) checkCluster(ctx context.Context) {
-	name := c.clusterName()
+	name := c.app.ClusterRef()
 	c.at(name, "cluster", "clusterArn")
 	subject := "cluster " + lastPart(name, "/")
 	cluster, err := c.readCluster(ctx)

@@ -39,6 +39,18 @@ func (s Scope) WithListeners(production, test string, groups []string) Scope {
 	return s
 }
 
+// WithFiles returns the scope with the groups and the rules that the files of the service name; an empty ARN: they name
+// no such group. A rule that forwards to the canary group alone is for tests.
+func (s Scope) WithFiles(primary, canary string, rules []string) Scope {
+	for _, arn := range []string{primary, canary} {
+		if arn != "" {
+			s.Groups = WithGroup(s.Groups, arn)
+		}
+	}
+	s.TestGroup, s.Rules = canary, append(s.Rules, rules...)
+	return s
+}
+
 // Balancers returns the ARNs of the load balancers of the rules that the scope names.
 func (s Scope) Balancers() (all []string) {
 	for _, arn := range s.Rules {

@@ -136,7 +136,7 @@ func (p *program) openFamily(ctx context.Context, path string) (*family, error) 
 	}
 	f := &family{Family: upkeep.Family{API: a.ECS(), Name: *app.Task.Input.Family}, app: app, account: a}
 	if app.Service != nil {
-		f.service = &ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+		f.service = &ecs.Service{API: a.ECS(), Cluster: app.ClusterName(), Name: *app.Service.Input.ServiceName}
 	}
 	return f, nil
 }

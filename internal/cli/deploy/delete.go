@@ -68,7 +68,7 @@ func (p *program) runDelete(ctx context.Context, path string, o deleteFlags) err
 	if err != nil {
 		return err
 	}
-	service := ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+	service := ecs.Service{API: a.ECS(), Cluster: app.ClusterName(), Name: *app.Service.Input.ServiceName}
 	live, err := service.Observe(ctx)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 	if j != nil {
 		defer j.Close()
 	}
-	open, err := p.OpenOf(ctx, j, journal.Filter{Cluster: session.ClusterName(app), Service: session.ServiceOrGroup(app),
+	open, err := p.OpenOf(ctx, j, journal.Filter{Cluster: app.ClusterName(), Service: session.ServiceOrGroup(app),
 		Region: app.Region})
 	if err != nil {
 		return err
@@ -156,6 +156,6 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 
 // deleteError returns the error of a service that is not deleted.
 func deleteError(app *appfile.Application, kind sluice.Kind, next, why string, args ...any) error {
-	return &sluice.Error{Op: "delete the service", Resource: session.ClusterName(app) + "/" + *app.Service.Input.ServiceName,
+	return &sluice.Error{Op: "delete the service", Resource: app.ClusterName() + "/" + *app.Service.Input.ServiceName,
 		Kind: kind, Err: fmt.Errorf(why, args...), Next: next}
 }

@@ -188,7 +188,7 @@ func (p *preparedPlan) refuseExisting(creates bool) error {
 		return nil
 	}
 	return &sluice.Error{Op: "create the service", Kind: sluice.Conflict,
-		Resource: session.ClusterName(p.app) + "/" + session.ServiceOrGroup(p.app),
+		Resource: p.app.ClusterName() + "/" + session.ServiceOrGroup(p.app),
 		Err:      errors.New("it exists already"), Next: "run sluice deploy to update it"}
 }
 

@@ -215,7 +215,7 @@ func (r *rollbackRun) targetService() (of journal.Filter, region string, err err
 		return of, "", err
 	}
 	r.ecspresso, r.role = app.Format == appfile.Ecspresso, app.Role
-	return journal.Filter{Cluster: session.ClusterName(app), Service: *app.Service.Input.ServiceName, Region: app.Region},
+	return journal.Filter{Cluster: app.ClusterName(), Service: *app.Service.Input.ServiceName, Region: app.Region},
 		app.Region, nil
 }
 

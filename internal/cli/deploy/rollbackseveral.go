@@ -59,7 +59,7 @@ func (p *program) rollbackService(ctx context.Context, path string) string {
 		if err != nil {
 			return ""
 		}
-		return session.ClusterName(app) + "/" + session.ServiceOrGroup(app)
+		return app.ClusterName() + "/" + session.ServiceOrGroup(app)
 	}
 	j, err := p.FindJournal()
 	if err != nil || j == nil {

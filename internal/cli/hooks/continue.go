@@ -152,7 +152,7 @@ func (p *program) openService(ctx context.Context, path string) (of pausedServic
 	}
 	of.account, of.clock, err = p.OpenAccountOf(ctx, app)
 	if err == nil {
-		of.service = ecs.Service{API: of.account.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+		of.service = ecs.Service{API: of.account.ECS(), Cluster: app.ClusterName(), Name: *app.Service.Input.ServiceName}
 	}
 	return of, err
 }

@@ -113,7 +113,7 @@ func findTaskDefinition(ctx context.Context, a *account.Account, app *appfile.Ap
 	case "latest":
 		of = *app.Task.Input.Family
 	case "current":
-		live, err := ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app),
+		live, err := ecs.Service{API: a.ECS(), Cluster: app.ClusterName(),
 			Name: *app.Service.Input.ServiceName}.Observe(ctx)
 		if err != nil {
 			return "", err
@@ -122,7 +122,7 @@ func findTaskDefinition(ctx context.Context, a *account.Account, app *appfile.Ap
 			of = live.Serving()
 		}
 		if of == "" {
-			return "", &sluice.Error{Op: "print the AppSpec", Resource: session.ClusterName(app) + "/" +
+			return "", &sluice.Error{Op: "print the AppSpec", Resource: app.ClusterName() + "/" +
 				*app.Service.Input.ServiceName, Kind: sluice.NotFound,
 				Err: errors.New("no revision is PRIMARY"), Next: "leave --task-definition out"}
 		}

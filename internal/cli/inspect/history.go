@@ -143,7 +143,7 @@ func (p *program) noteOthers(ctx context.Context, j *journal.Journal, f journal.
 }
 
 func filterByService(f journal.Filter, app *appfile.Application) journal.Filter {
-	f.Cluster, f.Service = session.ClusterName(app), session.ServiceOrGroup(app)
+	f.Cluster, f.Service = app.ClusterName(), session.ServiceOrGroup(app)
 	return f
 }
 
@@ -289,8 +289,8 @@ func (p *program) printDeployments(ctx context.Context, j *journal.Journal, all 
 			return err
 		}
 		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", d.ID, d.Cluster, d.Service, d.Region,
-			show.FormatTime(d.Began), lasted, orDash(e.Revision), orDash(e.image), d.Trigger,
-			orDash(d.By), state)
+			show.FormatTime(d.Began), lasted, cmp.Or(e.Revision, "-"), cmp.Or(e.image, "-"), d.Trigger,
+			cmp.Or(d.By, "-"), state)
 		if withEndpoint {
 			fmt.Fprint(w, "\t"+endpointColumn(d.Endpoint, worlds))
 		}

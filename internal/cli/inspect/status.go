@@ -250,8 +250,8 @@ func (t *ServiceReport) setDeployment(ctx context.Context, j *journal.Journal, l
 			return err
 		}
 	}
-	if last != nil && t.serving != "" && len(last.left) > 0 && !slices.Contains(last.left, t.serving) {
-		last.Later = t.serving
+	if serving := t.Serving(); last != nil && serving != "" && len(last.left) > 0 && !slices.Contains(last.left, serving) {
+		last.Later = serving
 	}
 	return nil
 }

@@ -43,10 +43,10 @@ type routeReport struct {
 
 // addCallers reads the rules that name a target group of the service, in every mode. With CodeDeploy these are the ones of
 // the production listener: without its deployment group a test listener cannot be told from it.
-func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget,
-	live *ecs.ServiceState) error {
-	read, err := readCallers(ctx, a, c, s, live)
-	if live.Controller == "CODE_DEPLOY" {
+func (r serviceReader) addCallers(ctx context.Context) error {
+	t := r.report
+	read, err := readCallers(ctx, r.account, r.clock, r.target, &t.ServiceState)
+	if t.Controller == "CODE_DEPLOY" {
 		err = ignoreUnread(err) // without its deployment group
 	}
 	switch {
@@ -56,10 +56,10 @@ func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c cl
 		return err
 	}
 	t.Callers = &callersReport{Receives: read.ReceivesRequests()}
-	for _, r := range read.Routes {
-		t.Callers.Routes = append(t.Callers.Routes, routeReport{ARN: r.ARN, Name: r.Name(), Forward: r.Forward})
+	for _, x := range read.Routes {
+		t.Callers.Routes = append(t.Callers.Routes, routeReport{ARN: x.ARN, Name: x.Name(), Forward: x.Forward})
 	}
-	if live.Desired == 0 {
+	if t.Desired == 0 {
 		return nil
 	}
 	t.Callers.isReached = true
@@ -84,13 +84,8 @@ func readCallers(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 		}
 		scope = scope.WithListeners(g.Listener, g.TestListener, g.TargetGroups)
 	}
-	for _, arn := range []string{s.primary, s.canary} {
-		if arn != "" {
-			scope.Groups = view.WithGroup(scope.Groups, arn)
-		}
-	}
-	scope.TestGroup, scope.Rules = s.canary, append(scope.Rules, s.ruleNames...)
-	return alb.ReadTraffic(ctx, a.ELB(), c, scope, view.Traffic{})
+	return alb.ReadTraffic(ctx, a.ELB(), c, scope.WithFiles(s.groups.Primary, s.groups.Canary, s.groups.RuleARNs),
+		view.Traffic{})
 }
 
 // verifyCallers checks that callers reach the service of the files, if it runs.

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
 func TestStatusOfAStrategyOfECSShowsItsHook(t *testing.T) {
-	tr := &ServiceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "ECS",
-		Desired: 4, Running: 8,
+	tr := &ServiceReport{Cluster: "prod", Service: "web", Region: "us-east-1",
+		ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "ECS", Desired: 4, Running: 8},
 		ServiceDeployment: &currentReport{ARN: "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/x1",
 			Status: "IN_PROGRESS", Revision: "web:2",
 			Stage: "PRE_PRODUCTION_TRAFFIC_SHIFT", Weight: 10, Hook: "ecs-pause-1", Expires: start}}
@@ -54,8 +55,8 @@ func TestStatusSaysWhatGetsADeploymentOfECSFurther(t *testing.T) {
 	} {
 		d := &DeploymentReport{ID: "slc-1", State: "paused", From: "web:1", To: "web:2", Stages: c.stages, Waiting: old}
 		var out bytes.Buffer
-		if err := (serviceView{}).writeService(&out, &ServiceReport{Cluster: "prod", Service: "web", Status: "ACTIVE",
-			Controller: "ECS", Deployment: d, ServiceDeployment: &c.ecs}); err != nil {
+		if err := (serviceView{}).writeService(&out, &ServiceReport{Cluster: "prod", Service: "web",
+			ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "ECS"}, Deployment: d, ServiceDeployment: &c.ecs}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), head+c.want) {

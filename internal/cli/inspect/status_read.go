@@ -21,8 +21,7 @@ import (
 // StatusTarget is the service whose state is read.
 type StatusTarget struct {
 	cluster, service string
-	primary, canary  string // target groups; empty: none
-	ruleNames        []string
+	groups           alb.TargetGroups // of the files, with the rules that they name; empty: none
 	deployer         codedeploy.Group // of the files; empty: it is searched
 	events           int              // number of service events to show; below 0: the default of the service
 	fromAWS          bool             // the target groups are those of the PRIMARY task set
@@ -35,39 +34,23 @@ type StatusTarget struct {
 const defaultEvents = 5
 
 func TargetOfPlan(p *plan.Plan) StatusTarget {
-	s := StatusTarget{cluster: p.Cluster, service: p.Service, ruleNames: p.ListenerRules}
-	if p.Primary != nil {
-		s.primary = p.Primary.ARN
-	}
-	if p.Canary != nil {
-		s.canary = p.Canary.ARN
-	}
-	return s
+	return StatusTarget{cluster: p.Cluster, service: p.Service, groups: alb.TargetGroups{Primary: p.Primary.OptionalARN(),
+		Canary: p.Canary.OptionalARN(), RuleARNs: p.ListenerRules}}
 }
 
 func targetOfApp(app *appfile.Application) StatusTarget {
-	s := StatusTarget{cluster: session.ClusterName(app), service: session.ServiceOrGroup(app),
-		ruleNames: app.ListenerRules,
-		deployer:  codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}}
-	if app.Primary != nil {
-		s.primary = app.Primary.ARN
-	}
-	if app.Canary != nil {
-		s.canary = app.Canary.ARN
-	}
-	return s
+	return StatusTarget{cluster: app.ClusterName(), service: session.ServiceOrGroup(app),
+		groups: alb.TargetGroups{Primary: app.Primary.OptionalARN(), Canary: app.Canary.OptionalARN(),
+			RuleARNs: app.ListenerRules},
+		deployer: codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}}
 }
 
 // ServiceReport is the state of a service, from the service down to its targets.
 type ServiceReport struct {
-	Cluster      string `json:"cluster"`
-	Service      string `json:"service"`
-	Region       string `json:"region"`
-	Status       string `json:"status"` // empty: the service does not exist
-	Controller   string `json:"controller,omitempty"`
-	Desired      int    `json:"desired"`
-	Running      int    `json:"running"`
-	Pending      int    `json:"pending"`
+	Cluster string `json:"cluster"`
+	Service string `json:"service"`
+	Region  string `json:"region"`
+	ecs.ServiceState
 	Claim        string `json:"claim,omitempty"`
 	ClaimExpired bool   `json:"claimExpired,omitempty"`
 	// OtherJournal is the deployment of the claim if it is not in this journal.
@@ -84,17 +67,16 @@ type ServiceReport struct {
 	// Undescribed are resources that get requests or are leftovers, and that the files do not describe.
 	Undescribed []string `json:"notDescribed,omitempty"`
 
-	ServiceDeployment *currentReport  `json:"serviceDeployment,omitempty"`
-	CanaryService     *canaryReport   `json:"canaryService,omitempty"` // of controller ECS
-	Rollouts          []rolloutReport `json:"deployments,omitempty"`   // of controller ECS
-	Causes            []waitCause     `json:"causes,omitempty"`        // of failures, during or after a deployment
-	Logs              []diagnosis.Log `json:"logs,omitempty"`
-	Events            []eventReport   `json:"events,omitempty"` // newest first
+	ServiceDeployment *currentReport    `json:"serviceDeployment,omitempty"`
+	CanaryService     *canaryReport     `json:"canaryService,omitempty"` // of controller ECS
+	Rollouts          []rolloutReport   `json:"deployments,omitempty"`   // of controller ECS
+	Causes            []waitCause       `json:"causes,omitempty"`        // of failures, during or after a deployment
+	Logs              []diagnosis.Log   `json:"logs,omitempty"`
+	Events            []diagnosis.Event `json:"events,omitempty"` // newest first
 
-	Tasks []taskRunReport `json:"tasks,omitempty"` // of a family, without a service
+	Tasks []ecs.TaskRun `json:"tasks,omitempty"` // of a family, without a service
 
 	Deployment *DeploymentReport `json:"deployment,omitempty"`
-	serving    string            // the PRIMARY revision
 
 	// of controller CODE_DEPLOY: the newest, and its rollback
 	CodeDeploy []codeDeployReport `json:"codeDeployments,omitempty"`
@@ -140,6 +122,15 @@ type targetReport struct {
 	State   string `json:"state"`
 }
 
+// serviceReader reads the parts of a report of a service.
+type serviceReader struct {
+	account *account.Account
+	clock   clock.Clock
+	target  StatusTarget
+	client  ecs.Service
+	report  *ServiceReport
+}
+
 // ReadService reads the state of a service. It makes no changes.
 func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget) (*ServiceReport, error) {
 	t := &ServiceReport{Cluster: s.cluster, Service: s.service, Region: a.Region()}
@@ -151,101 +142,72 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	if err != nil || live == nil {
 		return t, survey.NameMissing(ctx, hand, err)
 	}
-	t.Status, t.Controller, t.Claim, t.serving = live.Status, live.Controller, live.ClaimValue(), live.Serving()
-	if k, err := plan.ParseClaim(t.Claim); err == nil {
-		t.ClaimExpired = !k.IsValidAt(c.Now())
+	if p := live.Primary(); p != nil && s.fromAWS {
+		s.groups.Primary = p.TargetGroup
 	}
-	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
-	if err := t.addScaling(ctx, a, s, live); err != nil {
-		return t, err
-	}
-	if s.fromAWS {
-		s.primary = primaryGroup(live)
-	}
-	for _, set := range live.TaskSets {
-		t.TaskSets = append(t.TaskSets, reportTaskSet(set, s))
-	}
-	rolls := live.Controller == "ECS" && live.Status == "ACTIVE"
-	detail := live.ForVerdict()
-	if rolls {
-		t.addRollouts(detail.Deployments)
-	}
-	if err := t.addTasks(ctx, hand); err != nil {
-		return t, err
-	}
-	if s.events < 0 {
-		s.events = 0
-		if rolls {
-			s.events = defaultEvents
-		}
-	}
-	t.addEvents(detail.Events, s.events)
-	if rolls || live.Controller == "CODE_DEPLOY" && live.Status == "ACTIVE" {
-		if !rolls {
-			if err := t.readCodeDeploy(ctx, a, c); err != nil {
-				return t, err
-			}
-			return t, t.addCallers(ctx, a, c, s, live)
-		}
-		if err := t.readRolling(ctx, a, c, hand, live); err != nil {
+	t.addService(live, c, s)
+	for _, read := range (serviceReader{a, c, s, hand, t}).parts() {
+		if err := read(ctx); err != nil {
 			return t, err
 		}
-		if err := t.addCanaryService(ctx, a, s); err != nil {
-			return t, err
-		}
-		if err := t.addCanaryCauses(ctx, a, c); err != nil {
-			return t, err
-		}
-	} else if err := t.addTargets(ctx, a, s); err != nil {
-		return t, err
-	} else if err := t.addSetCauses(ctx, a, c, live); err != nil {
-		return t, err
 	}
-	if err := t.addNames(ctx, a, live); err != nil {
-		return t, err
-	}
-	if err := t.addRules(ctx, a, s); err != nil {
-		return t, err
-	}
-	if err := t.addCallers(ctx, a, c, s, live); err != nil {
-		return t, err
-	}
-	t.addRequests(ctx, a, c, s)
 	return t, nil
 }
 
-// primaryGroup returns the target group of the PRIMARY task set, or "".
-func primaryGroup(live *ecs.ServiceState) string {
+// addService adds what the read of the service itself shows.
+func (t *ServiceReport) addService(live *ecs.ServiceState, c clock.Clock, s StatusTarget) {
+	t.ServiceState, t.Claim = *live, live.ClaimValue()
+	if k, err := plan.ParseClaim(t.Claim); err == nil {
+		t.ClaimExpired = !k.IsValidAt(c.Now())
+	}
 	for _, set := range live.TaskSets {
-		if set.Status == "PRIMARY" {
-			return set.TargetGroup
+		t.TaskSets = append(t.TaskSets, reportTaskSet(set, s.groups))
+	}
+	detail, events := live.ForVerdict(), max(s.events, 0)
+	if t.isRolling() {
+		for _, d := range detail.Deployments {
+			t.Rollouts = append(t.Rollouts, rolloutReport{Deployment: d})
+		}
+		if s.events < 0 {
+			events = defaultEvents
 		}
 	}
-	return ""
+	t.Events = detail.Events[:min(events, len(detail.Events))]
 }
 
-func (t *ServiceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,
-	live *ecs.ServiceState) error {
-	if err := t.addGroupTargets(ctx, a, live.TargetGroups()); err != nil {
-		return err
+// isRolling reports whether ECS itself deploys the service.
+func (t *ServiceReport) isRolling() bool { return t.Controller == "ECS" && t.IsActive() }
+
+// parts returns the reads of the service's parts, in their order.
+func (r serviceReader) parts() []func(context.Context) error {
+	t := r.report
+	switch {
+	case t.isRolling():
+		return []func(context.Context) error{r.addScaling, r.addTasks, r.targetsOf(t.TargetGroups()), r.addServiceDeployment,
+			r.addCauses, r.addCanaryService, r.addCanaryCauses, r.addNames, r.addRules, r.addCallers, r.addRequests}
+	case t.Controller == "CODE_DEPLOY" && t.IsActive():
+		var groups []string
+		for _, s := range t.TaskSets {
+			groups = append(groups, s.group)
+		}
+		return []func(context.Context) error{r.addScaling, r.addTasks, r.addCodeDeploy, r.targetsOf(groups), r.addCallers}
 	}
-	if err := t.addServiceDeployment(ctx, hand, live.CurrentDeployment()); err != nil {
-		return err
-	}
-	return t.addCauses(ctx, a, c, live)
+	return []func(context.Context) error{r.addScaling, r.addTasks,
+		r.targetsOf([]string{r.target.groups.Primary, r.target.groups.Canary}), r.addSetCauses, r.addNames, r.addRules,
+		r.addCallers, r.addRequests}
 }
 
-func reportTaskSet(ts sluice.TaskSet, s StatusTarget) taskSetReport {
+func reportTaskSet(ts sluice.TaskSet, groups alb.TargetGroups) taskSetReport {
 	out := taskSetReport{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
 		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup,
-		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == s.primary || ts.TargetGroup == s.canary),
+		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == groups.Primary || ts.TargetGroup == groups.Canary),
 		bySluice: plan.IsSluiceID(ts.ExternalID)}
 	switch {
 	case ts.Status == "PRIMARY":
 		out.Role = string(sluice.Primary)
-	case ts.TargetGroup != "" && ts.TargetGroup == s.canary, isCanaryID(ts.ExternalID):
+	case ts.TargetGroup != "" && ts.TargetGroup == groups.Canary, isCanaryID(ts.ExternalID):
 		out.Role = string(sluice.Canary)
-	case plan.IsSluiceID(ts.ExternalID) && ts.TargetGroup == s.primary:
+	case plan.IsSluiceID(ts.ExternalID) && ts.TargetGroup == groups.Primary:
 		out.Role = "next primary"
 		if ts.Status == "DRAINING" {
 			out.Role = "former primary"
@@ -261,72 +223,66 @@ func isCanaryID(made string) bool {
 	return plan.IsSluiceID(made) && strings.HasPrefix(stage, string(sluice.Canary))
 }
 
-// addTasks reads the service's tasks. startedBy of each task is the ID of its set.
-func (t *ServiceReport) addTasks(ctx context.Context, hand ecs.Service) error {
-	tasks, err := hand.Tasks(ctx)
-	if err != nil {
-		return err
-	}
+// addTasks reads the service's tasks. startedBy of each task is the ID of its set or deployment.
+func (r serviceReader) addTasks(ctx context.Context) error {
+	t := r.report
+	tasks, err := r.client.Tasks(ctx)
+	slices.SortFunc(tasks, func(a, b ecs.Task) int { return strings.Compare(a.ID, b.ID) })
 	for _, task := range tasks {
-		t.placeTask(task)
-	}
-	byID := func(a, b taskReport) int { return strings.Compare(a.ID, b.ID) }
-	for i := range t.TaskSets {
-		slices.SortFunc(t.TaskSets[i].Tasks, byID)
-	}
-	for i := range t.Rollouts {
-		slices.SortFunc(t.Rollouts[i].Tasks, byID)
-	}
-	return nil
-}
-
-func (t *ServiceReport) placeTask(task ecs.Task) {
-	leaf := taskReport{ID: task.ID, Status: task.Status, Address: task.Address}
-	for i := range t.TaskSets {
-		if t.TaskSets[i].ID == task.StartedBy {
-			t.TaskSets[i].Tasks = append(t.TaskSets[i].Tasks, leaf)
+		for i := range t.TaskSets {
+			if s := &t.TaskSets[i]; s.ID == task.StartedBy {
+				s.Tasks = append(s.Tasks, newTaskReport(task))
+			}
 		}
-	}
-	for i := range t.Rollouts {
-		if t.Rollouts[i].ID == task.StartedBy {
-			t.Rollouts[i].Tasks = append(t.Rollouts[i].Tasks, leaf)
-		}
-	}
-}
-
-// addTargets reads the targets of both groups and matches them with the tasks of their sets.
-func (t *ServiceReport) addTargets(ctx context.Context, a *account.Account, s StatusTarget) error {
-	for _, group := range []string{s.primary, s.canary} {
-		if group == "" {
-			continue
-		}
-		targets, err := t.readHealth(ctx, a, group)
-		if err != nil {
-			return err
-		}
-		for _, target := range targets {
-			if !t.matchTarget(group, target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: sluice.TargetGroupName(group), Address: target.ID,
-					State: targetText(target)})
+		for i := range t.Rollouts {
+			if d := &t.Rollouts[i]; d.ID == task.StartedBy {
+				d.Tasks = append(d.Tasks, newTaskReport(task))
 			}
 		}
 	}
-	return nil
+	return err
 }
 
+func newTaskReport(t ecs.Task) taskReport {
+	return taskReport{ID: t.ID, Status: t.Status, Address: t.Address}
+}
+
+// targetsOf returns the read of the targets of groups, each once. It matches them with tasks.
+func (r serviceReader) targetsOf(groups []string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		t := r.report
+		for i, group := range groups {
+			if group == "" || slices.Contains(groups[:i], group) {
+				continue
+			}
+			targets, err := r.readHealth(ctx, group)
+			if err != nil {
+				return err
+			}
+			for _, target := range targets {
+				if !t.matchTarget(group, target) {
+					t.OtherTargets = append(t.OtherTargets, targetReport{Group: sluice.TargetGroupName(group), Address: target.ID,
+						State: targetText(target)})
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// matchTarget sets the target of a task of a set in the group, or of a deployment.
 func (t *ServiceReport) matchTarget(group string, target sluice.Target) bool {
-	for i := range t.TaskSets {
-		if t.TaskSets[i].group != group {
-			continue
-		}
-		for j := range t.TaskSets[i].Tasks {
-			if task := &t.TaskSets[i].Tasks[j]; task.Address == target.ID {
-				task.Target = targetText(target)
-				return true
-			}
-		}
+	return slices.ContainsFunc(t.TaskSets, func(s taskSetReport) bool { return s.group == group && setTarget(s.Tasks, target) }) ||
+		slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return setTarget(d.Tasks, target) })
+}
+
+// setTarget sets the target of the task with its address. It reports whether there is one.
+func setTarget(tasks []taskReport, target sluice.Target) bool {
+	i := slices.IndexFunc(tasks, func(task taskReport) bool { return task.Address == target.ID })
+	if i >= 0 {
+		tasks[i].Target = targetText(target)
 	}
-	return false
+	return i >= 0
 }
 
 func targetText(t sluice.Target) string {
@@ -337,9 +293,9 @@ func targetText(t sluice.Target) string {
 }
 
 // readHealth reads the targets of a group. A group that does not exist has none, and is a problem.
-func (t *ServiceReport) readHealth(ctx context.Context, a *account.Account, group string) ([]sluice.Target, error) {
-	targets, err := alb.ReadHealth(ctx, a.ELB(), group)
-	return targets, t.noteMissing(group, err)
+func (r serviceReader) readHealth(ctx context.Context, group string) ([]sluice.Target, error) {
+	targets, err := alb.ReadHealth(ctx, r.account.ELB(), group)
+	return targets, r.report.noteMissing(group, err)
 }
 
 // noteMissing records a target group that does not exist. It returns any other error.
@@ -362,30 +318,29 @@ func (t *ServiceReport) addProblem(text string) {
 }
 
 // addRules reads the rules whose weights a deployment sets.
-func (t *ServiceReport) addRules(ctx context.Context, a *account.Account, s StatusTarget) error {
-	if s.primary == "" {
+func (r serviceReader) addRules(ctx context.Context) error {
+	t, elb, groups := r.report, r.account.ELB(), r.target.groups
+	if groups.Primary == "" {
 		return nil
 	}
-	places, err := alb.FindGroups(ctx, a.ELB(), s.primary)
+	places, err := alb.FindGroups(ctx, elb, groups.Primary)
 	if err != nil {
-		return t.noteMissing(s.primary, err)
+		return t.noteMissing(groups.Primary, err)
 	}
-	if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil {
+	if err := places[0].ReadBalancer(ctx, elb); err != nil {
 		return err
 	}
-	driver := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: s.primary, Canary: s.canary,
-		RuleARNs: s.ruleNames}, Listeners: places[0].Listeners}
-	all, err := driver.Rules(ctx)
+	all, err := (&alb.Driver{API: elb, Groups: groups, Listeners: places[0].Listeners}).Rules(ctx)
 	if err != nil {
 		return err
 	}
-	choice, err := alb.ChooseRules(all, driver.Groups)
-	if err != nil && s.canary != "" { // without files, a rule may name a canary group that is not known here
+	choice, err := alb.ChooseRules(all, groups)
+	if err != nil && groups.Canary != "" { // without files, a rule may name a canary group that is not known here
 		t.addProblem(err.Error())
 	}
-	for _, r := range choice.Rules() {
-		t.Rules = append(t.Rules, ruleReport{ARN: r.ARN, Name: r.Name(), Primary: weightOfGroup(r, s.primary),
-			Canary: weightOfGroup(r, s.canary)})
+	for _, x := range choice.Rules() {
+		t.Rules = append(t.Rules, ruleReport{ARN: x.ARN, Name: x.Name(), Primary: weightOfGroup(x, groups.Primary),
+			Canary: weightOfGroup(x, groups.Canary)})
 	}
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
@@ -37,13 +35,13 @@ type variantReport struct {
 
 // addNames adds which tasks are registered under the service's Cloud Map names. A role that may not
 // read them is no error, because not every role has these permissions.
-func (t *ServiceReport) addNames(ctx context.Context, a *account.Account, live *ecs.ServiceState) error {
-	for _, r := range live.RegistryARNs() {
-		err := t.addName(ctx, a, r)
+func (r serviceReader) addNames(ctx context.Context) error {
+	for _, arn := range r.report.RegistryARNs() {
+		err := r.addName(ctx, arn)
 		switch {
 		case err == nil:
 		case sluice.KindOf(err) == sluice.Denied, sluice.KindOf(err) == sluice.NotFound:
-			t.addProblem("cannot read which tasks are registered in Cloud Map: " + err.Error())
+			r.report.addProblem("cannot read which tasks are registered in Cloud Map: " + err.Error())
 		default:
 			return err
 		}
@@ -51,16 +49,17 @@ func (t *ServiceReport) addNames(ctx context.Context, a *account.Account, live *
 	return nil
 }
 
-func (t *ServiceReport) addName(ctx context.Context, a *account.Account, registry string) error {
-	r, err := cloudmap.FindRegistry(ctx, a.CloudMap(), registry, 0)
+func (r serviceReader) addName(ctx context.Context, arn string) error {
+	api, t := r.account.CloudMap(), r.report
+	registry, err := cloudmap.FindRegistry(ctx, api, arn, 0)
 	if err != nil {
 		return err
 	}
-	all, err := cloudmap.InstanceClient{API: a.CloudMap(), Registry: r}.ListInstances(ctx)
+	all, err := cloudmap.InstanceClient{API: api, Registry: registry}.ListInstances(ctx)
 	if err != nil {
 		return err
 	}
-	n := countRegistered(r, all, t.runningTasks())
+	n := countRegistered(registry, all, t.runningTasks())
 	if t.Desired == 0 {
 		n.Problem, n.Next = "", ""
 	}

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
@@ -22,24 +20,24 @@ type requestFigures struct {
 
 // addRequests reads how many requests primary and canary got in the last minute, if the canary gets
 // any. A failure is shown instead of the figures.
-func (t *ServiceReport) addRequests(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget) {
-	f := s.requests
+func (r serviceReader) addRequests(ctx context.Context) error {
+	t, f := r.report, r.target.requests
 	if f == nil {
-		return
+		return nil
 	}
 	i := slices.IndexFunc(t.Rules, func(r ruleReport) bool { return r.Canary != nil && *r.Canary > 0 })
 	if i < 0 {
-		return
+		return nil
 	}
-	groups, ok := metrics.GroupsOf(t.Rules[i].ARN, s.primary, s.canary)
+	groups, ok := metrics.GroupsOf(t.Rules[i].ARN, r.target.groups.Primary, r.target.groups.Canary)
 	if !ok {
-		return
+		return nil
 	}
 	if f.groups != groups {
 		*f = requestFigures{groups: groups}
 	}
-	span, _ := metrics.CompleteMinutes(time.Time{}, c.Now())
-	counted, err := step.SharedMetrics(a, c).ReadRequests(ctx, groups, span)
+	span, _ := metrics.CompleteMinutes(time.Time{}, r.clock.Now())
+	counted, err := step.SharedMetrics(r.account, r.clock).ReadRequests(ctx, groups, span)
 	switch {
 	case err != nil:
 		f.last = &sluice.RequestsCounted{Problem: err.Error()}
@@ -47,6 +45,7 @@ func (t *ServiceReport) addRequests(ctx context.Context, a *account.Account, c c
 		f.last = counted
 	}
 	t.Requests = f.last
+	return nil
 }
 
 func (v serviceView) writeRequests(b *bytes.Buffer, t *ServiceReport) {

@@ -7,26 +7,16 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// rolloutReport is one deployment of a service that ECS rolls.
+// rolloutReport is one deployment of a service that ECS rolls, with its tasks.
 type rolloutReport struct {
-	ID       string       `json:"id"`
-	Status   string       `json:"status"` // PRIMARY, ACTIVE
-	State    string       `json:"rolloutState,omitempty"`
-	Reason   string       `json:"rolloutStateReason,omitempty"`
-	Revision string       `json:"revision"`
-	Desired  int          `json:"desired"`
-	Running  int          `json:"running"`
-	Pending  int          `json:"pending"`
-	Failed   int          `json:"failed"`
-	Tasks    []taskReport `json:"tasks,omitempty"`
+	verdict.Deployment
+	Tasks []taskReport `json:"tasks,omitempty"`
 }
 
 // currentReport is the current service deployment, as DescribeServiceDeployments returns it.
@@ -45,26 +35,14 @@ type currentReport struct {
 	Alarms   []string  `json:"alarms,omitempty"` // that fired
 }
 
-type eventReport struct {
-	At      time.Time `json:"at"`
-	Message string    `json:"message"`
-}
-
-// addRollouts adds the deployments of a service that ECS itself deploys.
-func (t *ServiceReport) addRollouts(all []verdict.Deployment) {
-	for _, d := range all {
-		t.Rollouts = append(t.Rollouts, rolloutReport{ID: d.ID, Status: d.Status, State: d.State, Reason: d.Reason,
-			Revision: d.Revision, Desired: d.Desired, Running: d.Running, Pending: d.Pending, Failed: d.Failed})
-	}
-}
-
 // addServiceDeployment reads the record of the current service deployment. If the endpoint does not
 // support this call, or the role may not make it, that is no error.
-func (t *ServiceReport) addServiceDeployment(ctx context.Context, hand ecs.Service, arn string) error {
+func (r serviceReader) addServiceDeployment(ctx context.Context) error {
+	t, arn := r.report, r.report.CurrentDeployment()
 	if arn == "" {
 		return nil
 	}
-	rec, err := hand.Record(ctx, arn)
+	rec, err := r.client.Record(ctx, arn)
 	if err != nil && ecs.IsUnsupported(err) {
 		t.addProblem("cannot read the service deployment: " + err.Error())
 		return nil
@@ -73,8 +51,7 @@ func (t *ServiceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 		return err
 	}
 	c := &currentReport{ARN: arn, Status: rec.Status, Reason: rec.Reason, Revision: rec.Revision, BackTo: rec.BackTo,
-		Stage:    rec.Stage,
-		Failures: rec.Breaker.Failures, Limit: rec.Breaker.Threshold, Alarms: rec.Alarms}
+		Stage: rec.Stage, Failures: rec.Breaker.Failures, Limit: rec.Breaker.Threshold, Alarms: rec.Alarms}
 	if rec.RollbackReason != "" {
 		c.Reason = rec.RollbackReason
 	}
@@ -111,45 +88,6 @@ func (t *ServiceReport) howToContinue() string {
 	return "To continue"
 }
 
-func (t *ServiceReport) addEvents(all []diagnosis.Event, n int) {
-	for _, e := range all[:min(n, len(all))] {
-		t.Events = append(t.Events, eventReport{At: e.At, Message: e.Message})
-	}
-}
-
-// addGroupTargets reads the targets of a rolling service's target groups and matches them with its
-// tasks.
-func (t *ServiceReport) addGroupTargets(ctx context.Context, a *account.Account, groups []string) error {
-	for i, group := range groups {
-		if slices.Contains(groups[:i], group) {
-			continue
-		}
-		targets, err := t.readHealth(ctx, a, group)
-		if err != nil {
-			return err
-		}
-		for _, target := range targets {
-			if !t.matchRolloutTarget(target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: sluice.TargetGroupName(group), Address: target.ID,
-					State: targetText(target)})
-			}
-		}
-	}
-	return nil
-}
-
-func (t *ServiceReport) matchRolloutTarget(target sluice.Target) bool {
-	for i := range t.Rollouts {
-		for j := range t.Rollouts[i].Tasks {
-			if task := &t.Rollouts[i].Tasks[j]; task.Address == target.ID {
-				task.Target = targetText(target)
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // needsCauses reports whether a deployment of the service runs, has failed or was rolled back. Only
 // then can there be causes to show.
 func (t *ServiceReport) needsCauses() bool {
@@ -169,60 +107,58 @@ func (t *ServiceReport) isAWSDeploying() bool {
 		slices.ContainsFunc(t.CodeDeploy, func(d codeDeployReport) bool { return !d.hasEnded() })
 }
 
-// addCauses gets a verdict from the read of the service and adds its causes.
-func (t *ServiceReport) addCauses(ctx context.Context, a *account.Account, c clock.Clock, live *ecs.ServiceState) error {
+// addCauses adds why the deployments of a service that ECS rolls fail.
+func (r serviceReader) addCauses(ctx context.Context) error {
+	t, deployment := r.report, ""
 	if !t.needsCauses() {
 		return nil
 	}
-	target := watch.Target{Cluster: t.Cluster, Service: t.Service, Wanted: verdict.Wanted{Timeout: time.Nanosecond},
-		First: ecs.ServiceRead{State: live, SentAt: c.Now()}}
 	if t.ServiceDeployment != nil {
-		target.Deployment = t.ServiceDeployment.ARN
+		deployment = t.ServiceDeployment.ARN
 	}
-	return t.readCauses(ctx, a, c, target)
+	return r.readCauses(ctx, r.firstRead(), deployment)
 }
 
 // addSetCauses adds the causes of a task set that is not steady, such as a canary.
-func (t *ServiceReport) addSetCauses(ctx context.Context, a *account.Account, c clock.Clock,
-	live *ecs.ServiceState) error {
+func (r serviceReader) addSetCauses(ctx context.Context) error {
+	t := r.report
 	i := slices.IndexFunc(t.TaskSets, func(s taskSetReport) bool {
 		return s.Status != "DRAINING" && !s.Steady && s.Desired > 0
 	})
-	if i < 0 || t.Status != "ACTIVE" {
+	if i < 0 || !t.IsActive() {
 		return nil
 	}
-	return t.readCauses(ctx, a, c, watch.Target{Cluster: t.Cluster, Service: t.Service,
-		Wanted: verdict.Wanted{Timeout: time.Nanosecond, Deployment: t.TaskSets[i].ID},
-		First:  ecs.ServiceRead{State: live, SentAt: c.Now()}})
+	return r.readCauses(ctx, r.firstRead(), t.TaskSets[i].ID)
+}
+
+// firstRead returns the service as it was read, for a verdict.
+func (r serviceReader) firstRead() watch.Target {
+	return watch.Target{Service: r.report.Service, First: ecs.ServiceRead{State: &r.report.ServiceState, SentAt: r.clock.Now()}}
 }
 
 // addCanaryCauses adds the causes of a canary service that ECS deploys.
-func (t *ServiceReport) addCanaryCauses(ctx context.Context, a *account.Account, c clock.Clock) error {
-	if s := t.CanaryService; s == nil || s.Status != "ACTIVE" || !s.isDeploying {
+func (r serviceReader) addCanaryCauses(ctx context.Context) error {
+	if s := r.report.CanaryService; s == nil || s.Status != "ACTIVE" || !s.isDeploying {
 		return nil
 	}
-	return t.readCauses(ctx, a, c, watch.Target{Cluster: t.Cluster, Service: t.CanaryService.Service,
-		Wanted: verdict.Wanted{Timeout: time.Nanosecond}})
+	return r.readCauses(ctx, watch.Target{Service: r.report.CanaryService.Service}, "")
 }
 
-func (t *ServiceReport) readCauses(ctx context.Context, a *account.Account, c clock.Clock,
-	target watch.Target) error {
-	seen, err := watch.New(a, c).Wait(ctx, target, nil)
+// readCauses gets a verdict of one read, and adds its causes.
+func (r serviceReader) readCauses(ctx context.Context, of watch.Target, deployment string) error {
+	of.Cluster, of.Wanted = r.report.Cluster, verdict.Wanted{Timeout: time.Nanosecond, Deployment: deployment}
+	seen, err := watch.New(r.account, r.clock).Wait(ctx, of, nil)
 	if err != nil {
 		return err
 	}
-	t.copyCauses(seen.Verdict)
+	r.report.copyCauses(seen.Verdict)
 	return nil
 }
 
 // copyCauses copies the causes and logs of a verdict. That tasks still start is no cause: one read does
 // not show for how long.
 func (t *ServiceReport) copyCauses(v verdict.Verdict) {
-	for _, k := range v.Causes {
-		if k.Kind == diagnosis.SlowStart {
-			continue
-		}
-		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Advice()})
-	}
+	isStart := func(c diagnosis.Cause) bool { return c.Kind == diagnosis.SlowStart }
+	t.Causes = append(t.Causes, reportCauses(slices.DeleteFunc(slices.Clone(v.Causes), isStart))...)
 	t.Logs = append(t.Logs, v.Logs...)
 }

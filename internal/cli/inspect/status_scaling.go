@@ -7,9 +7,7 @@ import (
 	"io"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/autoscaling"
-	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -20,13 +18,13 @@ type scalingReport struct {
 }
 
 // addScaling reads the scalable targets. It adds none if the role may not read them.
-func (t *ServiceReport) addScaling(ctx context.Context, a *account.Account, s StatusTarget,
-	live *ecs.ServiceState) error {
-	all, err := autoscaling.Service{API: a.Scaling(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
+func (r serviceReader) addScaling(ctx context.Context) error {
+	t := r.report
+	all, err := autoscaling.Service{API: r.account.Scaling(), Cluster: t.Cluster, Name: t.Service}.Observe(ctx)
 	if errors.Is(err, sluice.ErrNoPermission) {
 		return nil
 	}
-	tag := live.Tags[plan.ScalingTag]
+	tag := t.Tags[plan.ScalingTag]
 	for i, was := range plan.TargetsBefore(all, tag) {
 		x := scalingReport{Scalable: all[i]}
 		if tag != "" && all[i].Suspended == sluice.AllSuspended {

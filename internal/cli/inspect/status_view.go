@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -85,15 +86,12 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 	if d == nil {
 		return
 	}
-	state := string(d.State)
-	if d.Outcome != "" {
-		state = string(d.Outcome)
-	}
 	before := ""
 	if t.OtherJournal != "" {
 		before = "last of this journal: "
 	}
-	fmt.Fprintf(b, "%sdeployment %s: %s, %s", before, d.ID, v.Bold(state), revisionChange(d.From, d.To))
+	fmt.Fprintf(b, "%sdeployment %s: %s, %s", before, d.ID, v.Bold(cmp.Or(string(d.Outcome), string(d.State))),
+		revisionChange(d.From, d.To))
 	switch {
 	case d.Runner != "":
 		fmt.Fprintf(b, ", run by %s", d.Runner)
@@ -111,11 +109,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 		return // the stages that matter are in the other journal
 	}
 	for _, s := range d.Stages {
-		status := s.Status
-		if status == "" {
-			status = "-"
-		}
-		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(show.PadRight(status, 8), s.Status), s.Number,
+		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(show.PadRight(cmp.Or(s.Status, "-"), 8), s.Status), s.Number,
 			show.PadRight(s.Name, 20), s.What)
 	}
 	for _, g := range d.Gates {
@@ -133,11 +127,12 @@ func (v serviceView) writeOtherClaim(b *bytes.Buffer, t *ServiceReport) {
 	case t.Claim == "":
 	case err != nil:
 		fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", t.Claim)
-	case t.ClaimExpired:
-		fmt.Fprintf(b, "deployment %s of another journal (its claim expired at %s)\n", v.Bold(claim.Deployment),
-			show.FormatTime(claim.Until))
 	default:
-		fmt.Fprintf(b, "deployment %s of another journal (claimed until %s)\n", v.Bold(claim.Deployment),
+		until := "claimed until "
+		if t.ClaimExpired {
+			until = "its claim expired at "
+		}
+		fmt.Fprintf(b, "deployment %s of another journal (%s%s)\n", v.Bold(claim.Deployment), until,
 			show.FormatTime(claim.Until))
 	}
 }
@@ -186,10 +181,6 @@ func weightText(w *int) string {
 }
 
 func (v serviceView) writeTaskSet(b *bytes.Buffer, s taskSetReport) {
-	role := s.Role
-	if role == "" {
-		role = "other"
-	}
 	steady := ""
 	if s.Steady {
 		steady = ", steady"
@@ -198,18 +189,15 @@ func (v serviceView) writeTaskSet(b *bytes.Buffer, s taskSetReport) {
 	if s.Weight != nil {
 		share = fmt.Sprintf("%g%% of the traffic", *s.Weight)
 	}
-	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %s%s\n", s.ID, v.Bold(role), s.Status, s.Revision,
+	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %s%s\n", s.ID, v.Bold(cmp.Or(s.Role, "other")), s.Status, s.Revision,
 		share, sluice.RunningText(s.Running, s.Desired), steady)
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, task := range s.Tasks {
-		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))
-	}
-	w.Flush()
+	writeTasks(b, s.Tasks)
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
+func writeTasks(b *bytes.Buffer, all []taskReport) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, task := range all {
+		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, cmp.Or(task.Address, "-"), cmp.Or(task.Target, "-"))
 	}
-	return s
+	w.Flush()
 }

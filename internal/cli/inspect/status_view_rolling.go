@@ -2,8 +2,8 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
@@ -16,12 +16,8 @@ func (v serviceView) writeRollouts(b *bytes.Buffer, t *ServiceReport) {
 	}
 	for _, d := range t.Rollouts {
 		fmt.Fprintf(b, "%s deployment %s of %s: %s, %s, %d pending, %d failed\n",
-			v.Bold(d.Status), d.ID, d.Revision, orDash(d.State), sluice.RunningText(d.Running, d.Desired), d.Pending, d.Failed)
-		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-		for _, task := range d.Tasks {
-			fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))
-		}
-		w.Flush()
+			v.Bold(d.Status), d.ID, d.Revision, cmp.Or(d.State, "-"), sluice.RunningText(d.Running, d.Desired), d.Pending, d.Failed)
+		writeTasks(b, d.Tasks)
 	}
 }
 
@@ -60,11 +56,7 @@ func (v serviceView) serviceDeploymentText(c *currentReport) string {
 // writeCauses writes causes of failures, the last log lines of containers, and service events.
 func (v serviceView) writeCauses(b *bytes.Buffer, t *ServiceReport) {
 	for _, c := range t.Causes {
-		text := c.Text
-		if c.Task != "" {
-			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(c.Count, "task"), c.Text, c.Task)
-		}
-		fmt.Fprintf(b, "%s\n  next: %s\n", v.Bad(text), v.nextStep(c.Next))
+		fmt.Fprintf(b, "%s\n  next: %s\n", v.Bad(c.String()), v.nextStep(c.Next))
 	}
 	for _, l := range t.Logs {
 		for _, line := range l.Lines {

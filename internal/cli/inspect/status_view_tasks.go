@@ -2,35 +2,25 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// taskRunReport is a task of a family that runs without a service.
-type taskRunReport struct {
-	ID        string            `json:"id"`
-	Status    string            `json:"status"`
-	StartedBy string            `json:"startedBy,omitempty"`
-	Ended     *sluice.TaskEnded `json:"ended,omitempty"`
-}
-
 // readTaskRuns reads the tasks of a family that run without a service. ECS also returns tasks that
 // stopped within the last hour.
 func (t *ServiceReport) readTaskRuns(ctx context.Context, a *account.Account) error {
 	hand := ecs.Tasks{API: a.ECS(), Cluster: t.Cluster, Family: strings.TrimPrefix(t.Service, plan.GroupPrefix)}
-	all, err := hand.ReadFamily(ctx)
-	for _, r := range all {
-		t.Tasks = append(t.Tasks, taskRunReport{ID: r.ID, Status: r.Status, StartedBy: r.StartedBy, Ended: r.Ended})
-	}
-	slices.SortFunc(t.Tasks, func(a, b taskRunReport) int { return strings.Compare(a.ID, b.ID) })
+	var err error
+	t.Tasks, err = hand.ReadFamily(ctx)
+	slices.SortFunc(t.Tasks, func(a, b ecs.TaskRun) int { return strings.Compare(a.ID, b.ID) })
 	return err
 }
 
@@ -53,7 +43,7 @@ func (v serviceView) writeTaskRuns(b *bytes.Buffer, t *ServiceReport) {
 			}
 			end = strings.Join(all, ", ")
 		}
-		fmt.Fprintf(w, "  task %s\t%s\tby %s\t%s\n", r.ID, r.Status, orDash(r.StartedBy), end)
+		fmt.Fprintf(w, "  task %s\t%s\tby %s\t%s\n", r.ID, r.Status, cmp.Or(r.StartedBy, "-"), end)
 	}
 	w.Flush()
 }

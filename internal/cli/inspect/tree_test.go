@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
@@ -41,8 +42,8 @@ func waitingEvents() (all []sluice.Event) {
 func TestTree(t *testing.T) {
 	ninety, ten := 90, 10
 	asked := sluice.CanaryShare(10)
-	tr := &ServiceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL",
-		Desired: 2, Running: 3,
+	tr := &ServiceReport{Cluster: "prod", Service: "web", Region: "us-east-1",
+		ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "EXTERNAL", Desired: 2, Running: 3},
 		Rules: []ruleReport{{Name: "rule 10 of port 80", Primary: &ninety, Canary: &ten},
 			{Name: "default rule of port 8080", Primary: &ninety}},
 		TaskSets: []taskSetReport{
@@ -82,9 +83,9 @@ func TestTreeOfAName(t *testing.T) {
 		{ID: cloudmap.InstancePrefix("slc-1") + c + "1", Healthy: true}, {ID: cloudmap.InstancePrefix("slc-1") + c +
 			"9", Healthy: true}, {ID: "by-hand", Healthy: true}}
 	asked := sluice.CanaryShare(25)
-	tr := &ServiceReport{Cluster: "prod", Service: "api", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL",
-		Desired: 3, Running: 5,
-		Names: []nameReport{countRegistered(registry, instances, running)}, Deployment: &DeploymentReport{ID: "slc-1",
+	tr := &ServiceReport{Cluster: "prod", Service: "api", Region: "us-east-1",
+		ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "EXTERNAL", Desired: 3, Running: 5},
+		Names:        []nameReport{countRegistered(registry, instances, running)}, Deployment: &DeploymentReport{ID: "slc-1",
 			State: "running", From: "api:1", To: "api:2", Requested: &asked}}
 	var out bytes.Buffer
 	if err := (serviceView{}).writeService(&out, tr); err != nil {
@@ -102,7 +103,7 @@ func TestTreeOfANameWithoutTasks(t *testing.T) {
 		"callers of api.shop.local get 1 instance, and none is of a task that runs it": {{ID: "by-hand", Healthy: true}},
 		"": {{ID: "1", Healthy: true}},
 	} {
-		tr := &ServiceReport{Cluster: "prod", Service: "api", Status: "ACTIVE", Desired: 1, Running: 1,
+		tr := &ServiceReport{Cluster: "prod", Service: "api", ServiceState: ecs.ServiceState{Status: "ACTIVE", Desired: 1, Running: 1},
 			Names: []nameReport{countRegistered(registry, instances, running)}}
 		var out bytes.Buffer
 		if err := (serviceView{}).writeService(&out, tr); err != nil {

@@ -158,7 +158,7 @@ func (p *program) addPath(o *waitOptions, path string, given, hasTimeout bool) e
 		return &sluice.Error{Op: "sluice wait", Resource: app.File,
 			Err: errors.New("the application is a standalone task, and has no service"), Next: "run sluice status for its tasks"}
 	}
-	t := waitTarget{waitAccount: waitAccount{app.Region, app.Role}, cluster: cmp.Or(o.cluster, session.ClusterName(app)),
+	t := waitTarget{waitAccount: waitAccount{app.Region, app.Role}, cluster: cmp.Or(o.cluster, app.ClusterName()),
 		service: *app.Service.Input.ServiceName, timeout: o.timeout}
 	if app.Format == appfile.Ecspresso && !hasTimeout {
 		t.timeout = app.Timeout

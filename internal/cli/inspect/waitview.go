@@ -103,12 +103,18 @@ type waitResult struct {
 	Error      string          `json:"error,omitempty"`
 }
 
+// waitCause is a cause of a failure with its advice.
 type waitCause struct {
-	Kind  diagnosis.Kind `json:"kind"`
-	Text  string         `json:"text"`
-	Count int            `json:"count"`
-	Task  string         `json:"task,omitempty"`
-	Next  string         `json:"next"`
+	diagnosis.Cause
+	Next string `json:"next"`
+}
+
+func reportCauses(all []diagnosis.Cause) []waitCause {
+	out := []waitCause{}
+	for _, c := range all {
+		out = append(out, waitCause{c, c.Advice()})
+	}
+	return out
 }
 
 func (v *waitView) newResult(w waitOutcome) waitResult {
@@ -116,10 +122,7 @@ func (v *waitView) newResult(w waitOutcome) waitResult {
 	r := waitResult{Cluster: sluice.ARNName(w.update.Target.Cluster), Service: sluice.ARNName(w.update.Target.Service),
 		Outcome:  d.Outcome,
 		ExitCode: v.exitCode(d.Outcome), Revision: d.Revision, Deployment: d.Deployment, By: d.By, Callers: d.Callers, Detail: d.Detail,
-		Causes: []waitCause{}, Logs: d.Logs, Unread: d.Unread, Next: d.Next}
-	for _, c := range d.Causes {
-		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Advice()})
-	}
+		Causes: reportCauses(d.Causes), Logs: d.Logs, Unread: d.Unread, Next: d.Next}
 	if d.Outcome == v.wants {
 		r.Next = ""
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/internal/cli/session"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/replica"
 )
@@ -134,7 +133,7 @@ func (p *program) findWorld(ctx context.Context, l simSource) (*replica.World, e
 				Err:  errors.New("the application is a standalone task, and there is no service to copy"),
 				Next: "leave --from-live out"}
 		}
-		cluster, service, region = session.ClusterName(app), *app.Service.Input.ServiceName, app.Region
+		cluster, service, region = app.ClusterName(), *app.Service.Input.ServiceName, app.Region
 	}
 	a, _, err := p.OpenAccount(ctx, region, "")
 	if err != nil {

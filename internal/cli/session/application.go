@@ -285,13 +285,6 @@ func IsNoApplication(err error) bool {
 	return errors.As(err, &problem) && problem.Op == "read the application" || errors.Is(err, fs.ErrNotExist)
 }
 
-func ClusterName(app *appfile.Application) string {
-	if app.Cluster == "" {
-		return "default"
-	}
-	return sluice.ARNName(app.Cluster)
-}
-
 // ServiceOrGroup returns the name under which the journal has the deployments of an application. It
 // is that of the service, or of the task group if there is no service.
 func ServiceOrGroup(app *appfile.Application) string {

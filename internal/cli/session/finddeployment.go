@@ -43,7 +43,7 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 		return journal.Deployment{}, err
 	}
 	if err == nil {
-		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
+		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: app.ClusterName(), Service: ServiceOrGroup(app),
 			Region: app.Region})
 	}
 	noFile := err

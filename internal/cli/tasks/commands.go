@@ -52,7 +52,7 @@ func (p *program) open(ctx context.Context, path string) (*target, error) {
 	if t.account, t.clock, err = p.OpenAccountOf(ctx, app); err != nil {
 		return nil, err
 	}
-	t.service = ecs.Service{API: t.account.ECS(), Cluster: session.ClusterName(app)}
+	t.service = ecs.Service{API: t.account.ECS(), Cluster: app.ClusterName()}
 	if app.Service == nil {
 		t.family = *app.Task.Input.Family
 	} else {

@@ -161,7 +161,7 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 	}
 	p := &plan.Plan{
 		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region, Role: app.Role,
-		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
+		Cluster: app.ClusterName(), Service: aws.ToString(app.Service.Input.ServiceName),
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
 		AutoRollback: app.AutoRollback, Gates: app.Gates, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
 		OnUnhealthyRoute: app.OnUnhealthyRoute, Callers: live.Callers, Scope: live.Scope, Names: live.Names,
@@ -174,9 +174,6 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 	}
 	if p.Application == "" {
 		p.Application = p.Service
-	}
-	if p.Cluster == "" {
-		p.Cluster = "default"
 	}
 	if live.Identical != "" {
 		p.To = live.Identical

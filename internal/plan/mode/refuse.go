@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"cmp"
 	"fmt"
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -77,7 +76,7 @@ func refuseManyTasks(app *appfile.Application, live plan.AWSState, o Options) er
 	if count <= tasksPerService || exists && live.Service.DesiredCount > tasksPerService {
 		return nil
 	}
-	cluster, name := cmp.Or(sluice.ARNName(app.Cluster), "default"), *app.Service.Input.ServiceName
+	cluster, name := app.ClusterName(), *app.Service.Input.ServiceName
 	next := fmt.Sprintf("use %d or less, or several services", tasksPerService)
 	if exists {
 		next = fmt.Sprintf("use %d or less; with a raised quota, first run: aws ecs update-service --cluster %s --service %s "+

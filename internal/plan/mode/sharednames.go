@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,5 +22,5 @@ func warnOtherServices(p *plan.Plan, live plan.AWSState) {
 
 // ServiceNames returns the names of the cluster and the service of an application.
 func ServiceNames(app *appfile.Application) (cluster, service string) {
-	return cmp.Or(sluice.ARNName(app.Cluster), "default"), aws.ToString(app.Service.Input.ServiceName)
+	return app.ClusterName(), aws.ToString(app.Service.Input.ServiceName)
 }

@@ -103,16 +103,13 @@ func newTaskPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, erro
 	p := &plan.Plan{
 		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region, Role: app.Role, Standalone: true,
 		Access:  sluice.NoAccess,
-		Cluster: sluice.ARNName(app.Cluster), Service: plan.TaskGroup(app), QuickSync: true,
+		Cluster: app.ClusterName(), Service: plan.TaskGroup(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 		Hidden: app.Secrets,
 	}
 	if p.Application == "" {
 		p.Application = p.To
-	}
-	if p.Cluster == "" {
-		p.Cluster = "default"
 	}
 	if live.Definition != nil {
 		p.From = sluice.RevisionOf(aws.ToString(live.Definition.TaskDefinitionArn))

@@ -29,11 +29,8 @@ func fromFiles(app *appfile.Application) (World, error) {
 			Next: "run sluice plan to see which task it runs"}
 	}
 	in := app.Service.Input
-	w := World{Cluster: sluice.ARNName(app.Cluster), Controller: "ECS", Tasks: 2, Port: 80, Subnets: SubnetIDs(2)}
+	w := World{Cluster: app.ClusterName(), Controller: "ECS", Tasks: 2, Port: 80, Subnets: SubnetIDs(2)}
 	w.Account, w.Region = Place(app)
-	if w.Cluster == "" {
-		w.Cluster = "default"
-	}
 	w.Service = *in.ServiceName
 	w.setMembers(in.DesiredCount, in.DeploymentController, in.HealthCheckGracePeriodSeconds)
 	if all := SubnetsOf(app.Service); len(all) > 0 {

@@ -9,8 +9,9 @@ import (
 
 // Event is one event of a service.
 type Event struct {
-	ID, Message string
-	At          time.Time // AWS's
+	At      time.Time `json:"at"` // AWS's
+	Message string    `json:"message"`
+	ID      string    `json:"-"`
 }
 
 // probePattern matches AWS's event about a failed health check of one task.

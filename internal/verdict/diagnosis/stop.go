@@ -11,16 +11,16 @@ import (
 
 // Cause is a reason why tasks failed, and how often.
 type Cause struct {
-	Kind  Kind
-	Text  string // "exit code 1 (container web): Essential container in task exited"
-	Count int
+	Kind  Kind   `json:"kind"`
+	Text  string `json:"text"` // "exit code 1 (container web): Essential container in task exited"
+	Count int    `json:"count"`
 	// Task is the id of one such task. It is empty for a cause that comes from an event, a target or
 	// CodeDeploy.
-	Task      string
-	Container string // of the task, if one explains its end
-	Revision  string // family:revision of the task
-	Group     string // ARN of the target group in which targets are missing
-	Command   string // that registers them again; empty: not known
+	Task      string `json:"task,omitempty"`
+	Container string `json:"-"` // of the task, if one explains its end
+	Revision  string `json:"-"` // family:revision of the task
+	Group     string `json:"-"` // ARN of the target group in which targets are missing
+	Command   string `json:"-"` // that registers them again; empty: not known
 }
 
 // String returns the cause with its count and one of its tasks.

@@ -59,15 +59,7 @@ func readTargets(ctx context.Context, b traffic, group string) (targets []sluice
 }
 
 func groupPair(p *plan.Plan) alb.TargetGroups {
-	var out alb.TargetGroups
-	if p.Primary != nil {
-		out.Primary = p.Primary.ARN
-	}
-	if p.Canary != nil {
-		out.Canary = p.Canary.ARN
-	}
-	out.RuleARNs = p.ListenerRules
-	return out
+	return alb.TargetGroups{Primary: p.Primary.OptionalARN(), Canary: p.Canary.OptionalARN(), RuleARNs: p.ListenerRules}
 }
 
 func (b traffic) AddToSnapshot(ctx context.Context, f *memory.Snapshot) error {
