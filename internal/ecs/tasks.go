@@ -15,22 +15,22 @@ import (
 
 // Task is the state of a task in one read.
 type Task struct {
-	ARN       string
-	ID        string // the last part of the ARN
-	StartedBy string // task set or deployment, "ecs-svc/<digits>"
-	Status    string // lastStatus: PENDING, RUNNING …
-	Health    string // HEALTHY, UNHEALTHY, UNKNOWN: of its containers' health checks
-	Revision  string // family:revision
-	Address   string // private address; empty before it has one
-	Zone      string // Availability Zone
-	CreatedAt time.Time
-	StartedAt time.Time // zero before it runs
+	ID        string    `json:"id"` // the last part of the ARN
+	ARN       string    `json:"arn"`
+	StartedBy string    `json:"-"`                 // task set or deployment, "ecs-svc/<digits>"
+	Revision  string    `json:"revision"`          // family:revision
+	Status    string    `json:"status"`            // lastStatus: PENDING, RUNNING …
+	Health    string    `json:"health"`            // HEALTHY, UNHEALTHY, UNKNOWN: of its containers' health checks
+	Address   string    `json:"address,omitempty"` // private address; empty before it has one
+	Zone      string    `json:"zone,omitempty"`    // Availability Zone
+	CreatedAt time.Time `json:"created"`
+	StartedAt time.Time `json:"started,omitzero"` // zero before it runs
 	// AllowsExec is whether commands may run in it by ECS Exec.
-	AllowsExec bool
+	AllowsExec bool `json:"-"`
 	// Containers is the health of each container, by name.
-	Containers map[string]string
+	Containers map[string]string `json:"-"`
 	// Images are those that the containers run, by the container's name.
-	Images map[string]RunningImage
+	Images map[string]RunningImage `json:"-"`
 }
 
 // RunningImage is the image that a container runs.

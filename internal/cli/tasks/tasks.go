@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,19 +58,6 @@ or stops it.`,
 	c.Flags().BoolVar(&o.stop, "stop", false, "stop the task of --id or --find")
 	c.Flags().BoolVar(&o.force, "force", false, "stop without confirmation")
 	return c
-}
-
-// taskEntry is a task in a list, in JSON.
-type taskEntry struct {
-	ID       string    `json:"id"`
-	ARN      string    `json:"arn"`
-	Revision string    `json:"revision"`
-	Status   string    `json:"status"`
-	Health   string    `json:"health"`
-	Address  string    `json:"address,omitempty"`
-	Zone     string    `json:"zone,omitempty"`
-	Created  time.Time `json:"created"`
-	Started  time.Time `json:"started,omitzero"`
 }
 
 func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error {
@@ -196,9 +182,7 @@ func (p *program) printTasks(all []ecs.Task) error {
 // printTasksJSON prints a line for each task.
 func (p *program) printTasksJSON(all []ecs.Task) error {
 	for _, t := range all {
-		e := taskEntry{ID: t.ID, ARN: t.ARN, Revision: t.Revision, Status: t.Status, Health: t.Health, Address: t.Address,
-			Zone: t.Zone, Created: t.CreatedAt, Started: t.StartedAt}
-		if err := show.WriteJSON(p.Env.Out, e); err != nil {
+		if err := show.WriteJSON(p.Env.Out, t); err != nil {
 			return err
 		}
 	}
