@@ -45,12 +45,7 @@ const groupsLifetime = 10 * time.Minute
 // target groups share a read, as they share the reads of services.
 func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*survey.TrafficState,
 	error) {
-	key := strings.Join(app.ListenerRules, " ")
-	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
-		if g != nil {
-			key += " " + g.ARN
-		}
-	}
+	key := strings.Join(append([]string{app.Primary.OptionalARN(), app.Canary.OptionalARN()}, app.ListenerRules...), " ")
 	p.mu.Lock()
 	have := p.traffic[key]
 	p.mu.Unlock()

@@ -69,12 +69,7 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 			return history.Return{}, err
 		}
 	}
-	back, err := history.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, past)
-	if err != nil || back.Nothing != "" {
-		return back, err
-	}
-	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
-	return back, adviseReturn(ctx, a, *live, hand, back.To, err)
+	return history.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, past)
 }
 
 // comparedRevisions is how many of the newest revisions of CodeDeploy's history are compared, to find copies.

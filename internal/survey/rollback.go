@@ -37,15 +37,15 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	}
 	if history.ByCodeDeploy(live) {
 		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)
-		return live, back, err
-	}
-	var past []history.PastDeployment
-	if history.KeepsHistory(live) {
-		if past, err = readPast(ctx, a, hand); err != nil {
-			return live, back, err
+	} else {
+		var past []history.PastDeployment
+		if history.KeepsHistory(live) {
+			if past, err = readPast(ctx, a, hand); err != nil {
+				return live, back, err
+			}
 		}
+		back, err = history.ChooseReturn(sluice.ARNName(cluster), live.Service, past, to)
 	}
-	back, err = history.ChooseReturn(sluice.ARNName(cluster), live.Service, past, to)
 	if err != nil || back.Nothing != "" {
 		return live, back, err
 	}
