@@ -28,17 +28,14 @@ func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live pla
 	}
 	var kind plan.BalancerType
 	for _, group := range groupsOfTasks(p, live) {
-		places, err := alb.FindGroups(ctx, a.ELB(), group)
+		place, err := alb.FindGroup(ctx, a.ELB(), group)
 		if err != nil {
 			return t, err
 		}
-		if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil {
-			return t, err
-		}
-		t.Drain = max(t.Drain, time.Duration(places[0].Drain)*time.Second)
-		kind = cmp.Or(plan.BalancerType(places[0].Type), kind) // no balancer has CodeDeploy's other group between deployments
-		if kind == plan.ApplicationBalancer && places[0].Drain == 0 {
-			t.Undrained = append(t.Undrained, places[0].Group)
+		t.Drain = max(t.Drain, time.Duration(place.Drain)*time.Second)
+		kind = cmp.Or(plan.BalancerType(place.Type), kind) // no balancer has CodeDeploy's other group between deployments
+		if kind == plan.ApplicationBalancer && place.Drain == 0 {
+			t.Undrained = append(t.Undrained, place.Group)
 		}
 	}
 	return t, nil

@@ -63,5 +63,6 @@ func (p *program) followCurrent(ctx context.Context, pre *preparedPlan) error {
 	if p.Flags.Output == session.Text {
 		fmt.Fprintf(p.Env.Err, "No changes: the files specify %s; following its running deployment\n", pre.plan.To)
 	}
-	return inspect.Wait(ctx, p.Session, pre.account, pre.clock, stage.CurrentTarget(pre.plan))
+	return inspect.WaitFor(ctx, p.Session, pre.account, pre.clock, stage.CurrentTarget(pre.plan),
+		inspect.Goal{Outcome: sluice.Succeeded})
 }

@@ -198,14 +198,11 @@ func groupsOf(ctx context.Context, a *account.Account, app *appfile.Application)
 	if app.Primary == nil || app.Canary == nil {
 		return nil, nil
 	}
-	places, err := alb.FindGroups(ctx, a.ELB(), app.Primary.ARN)
-	if err != nil {
+	place, err := alb.FindGroup(ctx, a.ELB(), app.Primary.ARN)
+	if err != nil || len(place.Listeners) == 0 {
 		return nil, err
 	}
-	if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil || len(places[0].Listeners) == 0 {
-		return nil, err
-	}
-	groups, ok := metrics.GroupsOf(places[0].Listeners[0], app.Primary.ARN, app.Canary.ARN)
+	groups, ok := metrics.GroupsOf(place.Listeners[0], app.Primary.ARN, app.Canary.ARN)
 	if !ok {
 		return nil, nil
 	}

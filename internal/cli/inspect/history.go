@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -93,7 +92,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 		if err != nil {
 			return "", err
 		}
-		f = filterByService(f, app)
+		f.Cluster, f.Service = app.ClusterName(), session.ServiceOrGroup(app)
 	}
 	if o.all {
 		all, err := j.Deployments(ctx, f)
@@ -140,11 +139,6 @@ func (p *program) noteOthers(ctx context.Context, j *journal.Journal, f journal.
 			"next: run sluice history --all to list them too\n", sluice.Plural(others, "deployment"))
 	}
 	return nil
-}
-
-func filterByService(f journal.Filter, app *appfile.Application) journal.Filter {
-	f.Cluster, f.Service = app.ClusterName(), session.ServiceOrGroup(app)
-	return f
 }
 
 // historyEntry is a deployment in a list, in JSON.

@@ -131,7 +131,7 @@ func (t *ServiceReport) summary() string {
 	case slices.ContainsFunc(t.Names, func(n nameReport) bool { return n.Problem != "" }):
 		text += ", callers do not reach it"
 	case c == nil || len(c.Problems) == 0:
-	case c.isReached:
+	case c.isReached():
 		text += ", no healthy target"
 	default:
 		text += ", callers do not reach it"
@@ -250,7 +250,8 @@ func (t *ServiceReport) setDeployment(ctx context.Context, j *journal.Journal, l
 			return err
 		}
 	}
-	if serving := t.Serving(); last != nil && serving != "" && len(last.left) > 0 && !slices.Contains(last.left, serving) {
+	serving := t.Serving()
+	if last != nil && serving != "" && len(last.left) > 0 && !slices.Contains(last.left, serving) {
 		last.Later = serving
 	}
 	return nil

@@ -29,9 +29,12 @@ type callersReport struct {
 	Problems []string      `json:"problems,omitempty"` // why callers get errors
 	Next     string        `json:"next,omitempty"`     // the command that mends the first problem
 
-	warnings []string // what callers get, for each problem
-	// isReached: callers reach the service, and the targets that they get fail their health checks.
-	isReached bool
+	problems []view.Problem
+}
+
+// isReached reports whether callers reach the service, and the targets that they get fail their health checks.
+func (c *callersReport) isReached() bool {
+	return !slices.ContainsFunc(c.problems, func(p view.Problem) bool { return !p.FailsOpen })
 }
 
 // routeReport is a rule that names a target group of the service.
@@ -62,11 +65,10 @@ func (r serviceReader) addCallers(ctx context.Context) error {
 	if t.Desired == 0 {
 		return nil
 	}
-	t.Callers.isReached = true
-	for i, p := range read.Problems(view.Traffic{}) {
+	t.Callers.problems = read.Problems(view.Traffic{})
+	for i, p := range t.Callers.problems {
 		t.Callers.Problems = append(t.Callers.Problems, p.Why)
-		t.Callers.warnings = append(t.Callers.warnings, view.Describe(unreached, []view.Problem{p}))
-		if t.Callers.isReached = t.Callers.isReached && p.FailsOpen; i == 0 {
+		if i == 0 {
 			t.Callers.Next = p.Next()
 		}
 	}
@@ -154,7 +156,7 @@ func (v serviceView) writeCallers(b *bytes.Buffer, t *ServiceReport) {
 	if !c.Receives && len(c.Problems) == 0 {
 		fmt.Fprintln(b, view.NoRequests)
 	}
-	for _, w := range c.warnings {
-		fmt.Fprintln(b, v.Warn("warning: "+w))
+	for _, p := range c.problems {
+		fmt.Fprintln(b, v.Warn("warning: "+view.Describe(unreached, []view.Problem{p})))
 	}
 }

@@ -56,7 +56,8 @@ func TestStatusSaysWhatGetsADeploymentOfECSFurther(t *testing.T) {
 		d := &DeploymentReport{ID: "slc-1", State: "paused", From: "web:1", To: "web:2", Stages: c.stages, Waiting: old}
 		var out bytes.Buffer
 		if err := (serviceView{}).writeService(&out, &ServiceReport{Cluster: "prod", Service: "web",
-			ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "ECS"}, Deployment: d, ServiceDeployment: &c.ecs}); err != nil {
+			ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "ECS"}, Deployment: d,
+			ServiceDeployment: &c.ecs}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), head+c.want) {

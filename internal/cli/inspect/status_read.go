@@ -183,8 +183,8 @@ func (r serviceReader) parts() []func(context.Context) error {
 	t := r.report
 	switch {
 	case t.isRolling():
-		return []func(context.Context) error{r.addScaling, r.addTasks, r.targetsOf(t.TargetGroups()), r.addServiceDeployment,
-			r.addCauses, r.addCanaryService, r.addCanaryCauses, r.addNames, r.addRules, r.addCallers, r.addRequests}
+		return []func(context.Context) error{r.addScaling, r.addTasks, r.targetsOf(t.TargetGroups()),
+			r.addServiceDeployment, r.addCauses, r.addCanaryService, r.addCanaryCauses, r.addNames, r.addRules, r.addCallers, r.addRequests}
 	case t.Controller == "CODE_DEPLOY" && t.IsActive():
 		var groups []string
 		for _, s := range t.TaskSets {
@@ -272,8 +272,9 @@ func (r serviceReader) targetsOf(groups []string) func(context.Context) error {
 
 // matchTarget sets the target of a task of a set in the group, or of a deployment.
 func (t *ServiceReport) matchTarget(group string, target sluice.Target) bool {
-	return slices.ContainsFunc(t.TaskSets, func(s taskSetReport) bool { return s.group == group && setTarget(s.Tasks, target) }) ||
-		slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return setTarget(d.Tasks, target) })
+	inSet := func(s taskSetReport) bool { return s.group == group && setTarget(s.Tasks, target) }
+	inRollout := func(d rolloutReport) bool { return setTarget(d.Tasks, target) }
+	return slices.ContainsFunc(t.TaskSets, inSet) || slices.ContainsFunc(t.Rollouts, inRollout)
 }
 
 // setTarget sets the target of the task with its address. It reports whether there is one.
@@ -323,14 +324,14 @@ func (r serviceReader) addRules(ctx context.Context) error {
 	if groups.Primary == "" {
 		return nil
 	}
-	places, err := alb.FindGroups(ctx, elb, groups.Primary)
-	if err != nil {
+	place, err := alb.FindGroup(ctx, elb, groups.Primary)
+	switch {
+	case err != nil && place.Group == "":
 		return t.noteMissing(groups.Primary, err)
-	}
-	if err := places[0].ReadBalancer(ctx, elb); err != nil {
+	case err != nil:
 		return err
 	}
-	all, err := (&alb.Driver{API: elb, Groups: groups, Listeners: places[0].Listeners}).Rules(ctx)
+	all, err := (&alb.Driver{API: elb, Groups: groups, Listeners: place.Listeners}).Rules(ctx)
 	if err != nil {
 		return err
 	}

@@ -103,8 +103,9 @@ func TestTreeOfANameWithoutTasks(t *testing.T) {
 		"callers of api.shop.local get 1 instance, and none is of a task that runs it": {{ID: "by-hand", Healthy: true}},
 		"": {{ID: "1", Healthy: true}},
 	} {
-		tr := &ServiceReport{Cluster: "prod", Service: "api", ServiceState: ecs.ServiceState{Status: "ACTIVE", Desired: 1, Running: 1},
-			Names: []nameReport{countRegistered(registry, instances, running)}}
+		tr := &ServiceReport{Cluster: "prod", Service: "api",
+			ServiceState: ecs.ServiceState{Status: "ACTIVE", Desired: 1, Running: 1},
+			Names:        []nameReport{countRegistered(registry, instances, running)}}
 		var out bytes.Buffer
 		if err := (serviceView{}).writeService(&out, tr); err != nil {
 			t.Fatal(err)

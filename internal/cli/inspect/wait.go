@@ -376,19 +376,13 @@ func errNeverReached(t watch.Target, until, why string) error {
 		Next: "leave --wait-until out"}
 }
 
-// Wait waits for the verdict on one target and prints it. The exit code is that of `sluice
-// wait`.
-func Wait(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target) error {
-	return WaitFor(ctx, s, a, c, t, Goal{Outcome: sluice.Succeeded})
-}
-
 // Goal is what a wait ends at with exit code 0.
 type Goal struct {
 	Outcome sluice.Outcome // the wanted one
 	Until   string         // what the deployment reaches before, see [watch.Update.HasReached]; empty: nothing
 }
 
-// WaitFor is [Wait] with another goal than success.
+// WaitFor waits for the verdict on one target and prints it. The exit code is that of `sluice wait`.
 func WaitFor(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target,
 	goal Goal) error {
 	v := newWaitView(s, false, c.Now())

@@ -86,12 +86,8 @@ func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 			*g = known
 			continue
 		}
-		places, err := alb.FindGroups(ctx, a.ELB(), g.ARN)
+		p, err := alb.FindGroup(ctx, a.ELB(), g.ARN)
 		if err != nil {
-			return err
-		}
-		p := places[0]
-		if err := p.ReadBalancer(ctx, a.ELB()); err != nil {
 			return err
 		}
 		g.Interval, g.Timeout, g.Healthy, g.Unhealthy = p.Interval, p.Timeout, p.HealthyAfter, p.UnhealthyAfter

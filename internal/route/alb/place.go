@@ -62,6 +62,16 @@ func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]Gr
 	return places, nil
 }
 
+// FindGroup reads a target group with its load balancer. The result is the zero value if the group cannot be read.
+func FindGroup(ctx context.Context, api *awselb.Client, group string) (GroupPlace, error) {
+	places, err := FindGroups(ctx, api, group)
+	if err != nil {
+		return GroupPlace{}, err
+	}
+	err = ReadBalancers(ctx, api, places, nil)
+	return places[0], err
+}
+
 // findMissing returns an error for each group that does not exist. AWS does not say which of several it is. err is its
 // error about all of them.
 func findMissing(ctx context.Context, api *awselb.Client, groups []string, err error) error {
@@ -223,14 +233,6 @@ func settingsOf(g elbtypes.TargetGroup) map[string]string {
 		all["success codes"] = cmp.Or(aws.ToString(m.HttpCode), aws.ToString(m.GrpcCode))
 	}
 	return all
-}
-
-// ReadBalancer is [ReadBalancers] for one group.
-func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error {
-	one := []GroupPlace{*p}
-	err := ReadBalancers(ctx, api, one, nil)
-	*p = one[0]
-	return err
 }
 
 // ReadBalancers adds the type and listeners of the load balancers, and the attributes of the groups.
