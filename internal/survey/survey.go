@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -291,17 +290,14 @@ func readGroups(ctx context.Context, a *account.Account, places []alb.GroupPlace
 }
 
 func placeOf(g groupTargets) *plan.GroupAttachment {
-	p := g.place
-	out := &plan.GroupAttachment{Name: p.Name, Balancer: p.Balancer, Type: plan.BalancerType(p.Type), Target: p.Target,
-		Protocol: p.Protocol,
-		Check:    p.Check, Sticky: p.Sticky, Drain: time.Duration(p.Drain) * time.Second,
-		Listeners: p.Listeners, Targets: len(g.targets), Settings: p.Settings}
+	out := g.place.GroupAttachment
+	out.Targets = len(g.targets)
 	for _, t := range g.targets {
 		if t.State == "healthy" {
 			out.Healthy++
 		}
 	}
-	return out
+	return &out
 }
 
 // CheckRules returns why a deployment of the files has no listener rule to write, as its plan does, or nil.
@@ -318,7 +314,7 @@ func CheckRules(ctx context.Context, a *account.Account, app *appfile.Applicatio
 
 func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace,
 	cache *alb.ListenerCache, live *plan.AWSState) ([]alb.Rule, error) {
-	if !plan.BalancerType(places[0].Type).IsKnown() {
+	if !places[0].Type.IsKnown() {
 		return nil, nil
 	}
 	pair := alb.TargetGroups{Primary: places[0].Group, RuleARNs: app.ListenerRules}

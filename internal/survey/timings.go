@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -32,8 +31,8 @@ func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live pla
 		if err != nil {
 			return t, err
 		}
-		t.Drain = max(t.Drain, time.Duration(place.Drain)*time.Second)
-		kind = cmp.Or(plan.BalancerType(place.Type), kind) // no balancer has CodeDeploy's other group between deployments
+		t.Drain = max(t.Drain, place.Drain)
+		kind = cmp.Or(place.Type, kind) // no balancer has CodeDeploy's other group between deployments
 		if kind == plan.ApplicationBalancer && place.Drain == 0 {
 			t.Undrained = append(t.Undrained, place.Group)
 		}

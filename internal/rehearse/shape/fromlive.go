@@ -93,7 +93,7 @@ func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 		g.Interval, g.Timeout, g.Healthy, g.Unhealthy = p.Interval, p.Timeout, p.HealthyAfter, p.UnhealthyAfter
 		g.TCP = p.Check == "TCP"
 		if p.Balancer != "" {
-			g.Drain = time.Duration(p.Drain) * time.Second
+			g.Drain = p.Drain
 		}
 		if g == &w.Primary {
 			w.Balancer, listeners = p.Balancer, p.Listeners

@@ -17,28 +17,18 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// GroupPlace describes a target group and the load balancer that it is attached to.
+// GroupPlace is a target group, and where it is attached. It is without Healthy and Targets, which count its targets.
 type GroupPlace struct {
-	Group     string // ARN
-	Name      string
-	Balancer  string // ARN; empty if attached to none
-	Type      string // of the load balancer: application, network, gateway
-	Target    string // target type: ip, instance, …
-	VPC       string // ID
-	Protocol  string
-	Sticky    bool // the load balancer sends a client to the same target
-	Drain     int  // deregistration delay, in seconds
-	Listeners []string
+	Group string // ARN
+	VPC   string // ID
+	plan.GroupAttachment
 
-	// Health checks of its targets: protocol, interval, timeout, and how many consecutive results change the
-	// state.
-	Check                        string
+	// Health checks of its targets: interval, timeout, and how many consecutive results change the state.
 	Interval, Timeout            time.Duration
 	HealthyAfter, UnhealthyAfter int
-	// Settings are the settings that decide how a target is reached and checked, by the words for users.
-	Settings map[string]string
 }
 
 // FindGroups reads the target groups in one call and returns them in the requested order.
@@ -162,12 +152,13 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 		if aws.ToString(g.TargetGroupArn) != arn {
 			continue
 		}
-		p := GroupPlace{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
-			VPC: aws.ToString(g.VpcId), Protocol: string(g.Protocol), Check: string(g.HealthCheckProtocol),
+		p := GroupPlace{Group: arn, VPC: aws.ToString(g.VpcId),
+			GroupAttachment: plan.GroupAttachment{Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
+				Protocol: string(g.Protocol), Check: string(g.HealthCheckProtocol), Settings: settingsOf(g)},
 			Interval:       time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second,
 			Timeout:        time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
 			HealthyAfter:   int(aws.ToInt32(g.HealthyThresholdCount)),
-			UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount)), Settings: settingsOf(g)}
+			UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount))}
 		if len(g.LoadBalancerArns) > 0 {
 			p.Balancer = g.LoadBalancerArns[0]
 		}
@@ -265,7 +256,7 @@ func (p *GroupPlace) readBalancer(ctx context.Context, api *awselb.Client, cache
 		return fmt.Errorf("look up load balancer: %w", sluice.Inner(err))
 	}
 	if len(lbs.LoadBalancers) == 1 {
-		p.Type = string(lbs.LoadBalancers[0].Type)
+		p.Type = plan.BalancerType(lbs.LoadBalancers[0].Type)
 	}
 	p.Listeners, err = listListeners(ctx, api, p.Balancer, cache)
 	return err
@@ -296,10 +287,11 @@ func (p *GroupPlace) readAttributes(ctx context.Context, api *awselb.Client) err
 	if err != nil {
 		return fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
 	}
-	p.Drain, p.Sticky = defaultDelay, all["stickiness.enabled"] == "true"
-	fmt.Sscan(all[delayAttribute], &p.Drain)
+	seconds := defaultDelay
+	fmt.Sscan(all[delayAttribute], &seconds)
+	p.Drain, p.Sticky = time.Duration(seconds)*time.Second, all["stickiness.enabled"] == "true"
 	if p.Settings != nil {
-		p.Settings["deregistration delay"] = inSeconds(p.Drain)
+		p.Settings["deregistration delay"] = inSeconds(seconds)
 	}
 	return nil
 }
@@ -332,7 +324,7 @@ func ShortestDrain(ctx context.Context, api *awselb.Client, groups []string) (ti
 		if err := p.readAttributes(ctx, api); err != nil {
 			return 0, err
 		}
-		shortest = min(shortest, time.Duration(p.Drain)*time.Second)
+		shortest = min(shortest, p.Drain)
 	}
 	return shortest, nil
 }
@@ -345,7 +337,7 @@ func PaceOf(ctx context.Context, api *awselb.Client, groups []string) (check, dr
 			return check, drain, err
 		}
 		check = max(check, time.Duration(places[i].HealthyAfter)*places[i].Interval)
-		drain = max(drain, time.Duration(places[i].Drain)*time.Second)
+		drain = max(drain, places[i].Drain)
 	}
 	return check, drain, err
 }
