@@ -5,15 +5,10 @@ import (
 
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
-
-// PastRevision is a deployment of the history of a group that has ended.
-type PastRevision struct {
-	ARN       string // of its task definition
-	Succeeded bool
-	Returns   bool // sluice deployed it to roll back
-}
 
 // ended are the states of a deployment that has ended.
 func ended() []cdtypes.DeploymentStatus {
@@ -21,18 +16,19 @@ func ended() []cdtypes.DeploymentStatus {
 		cdtypes.DeploymentStatusStopped}
 }
 
-// PastRevisions returns the group's deployments that have ended, newest first. It ignores rollbacks by CodeDeploy: an
+// PastShifts returns the group's deployments that have ended, newest first. It ignores rollbacks by CodeDeploy: an
 // earlier deployment deployed the revision that they restored.
-func (h Client) PastRevisions(ctx context.Context, g Group) (all []PastRevision, err error) {
+func (h Client) PastShifts(ctx context.Context, g Group) (all []plan.PastShift, err error) {
 	err = h.eachPast(ctx, g, func(d *verdict.CodeDeployment, arn string) bool {
-		all = append(all, PastRevision{arn, d.Status == string(cdtypes.DeploymentStatusSucceeded), isReturn(d.Description)})
+		all = append(all, plan.PastShift{Revision: sluice.RevisionOf(arn),
+			Succeeded: d.Status == string(cdtypes.DeploymentStatusSucceeded), Returns: isReturn(d.Description)})
 		return true
 	}, ended()...)
 	return all, err
 }
 
 // DeploymentOf returns the id of the newest deployment of the group that has ended and whose task definition
-// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.PastRevisions] does.
+// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.PastShifts] does.
 func (h Client) DeploymentOf(ctx context.Context, g Group, fits func(arn string) bool) (id string, err error) {
 	err = h.eachPast(ctx, g, func(d *verdict.CodeDeployment, arn string) bool {
 		if fits(arn) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -35,24 +35,8 @@ func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief
 	return all, nil
 }
 
-// PastDeployment is one service deployment of the history.
-type PastDeployment struct {
-	ARN, Status string
-	CreatedAt   time.Time
-	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
-}
-
-// RevisionName returns the task definition that it deploys, family:revision. It returns "" if AWS
-// does not return it any more.
-func (p PastDeployment) RevisionName() string {
-	if p.Revision == nil {
-		return ""
-	}
-	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
-}
-
 // PastDeployments returns the history with the service revision of each deployment.
-func (s Service) PastDeployments(ctx context.Context) ([]PastDeployment, error) {
+func (s Service) PastDeployments(ctx context.Context) ([]plan.PastDeployment, error) {
 	briefs, err := s.History(ctx)
 	if err != nil {
 		return nil, err
@@ -64,9 +48,9 @@ func (s Service) PastDeployments(ctx context.Context) ([]PastDeployment, error) 
 		}
 	}
 	revisions, err := s.readServiceRevisions(ctx, arns)
-	past := make([]PastDeployment, 0, len(briefs))
+	past := make([]plan.PastDeployment, 0, len(briefs))
 	for _, b := range briefs {
-		past = append(past, PastDeployment{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status),
+		past = append(past, plan.PastDeployment{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status),
 			CreatedAt: aws.ToTime(b.CreatedAt),
 			Revision:  revisions[aws.ToString(b.TargetServiceRevisionArn)]})
 	}

@@ -60,7 +60,7 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 		return history.Return{}, err
 	}
 	live.Deployer = planDeployer(s)
-	var past []history.PastShift
+	var past []plan.PastShift
 	if to == "" {
 		if live.Deployer.RollsBack, err = rollsBack(ctx, cd, live.Deployer.Running); err != nil {
 			return history.Return{}, err
@@ -77,18 +77,15 @@ const comparedRevisions = 10
 
 // readPastShifts reads the history of a deployment group, newest first.
 func readPastShifts(ctx context.Context, a *account.Account, cd codedeploy.Client, g codedeploy.Group) (
-	[]history.PastShift, error) {
-	all, err := cd.PastRevisions(ctx, g)
+	[]plan.PastShift, error) {
+	past, err := cd.PastShifts(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	var past []history.PastShift
 	var names []string
-	for _, p := range all {
-		name := sluice.RevisionOf(p.ARN)
-		past = append(past, history.PastShift{Revision: name, Succeeded: p.Succeeded, Returns: p.Returns})
-		if len(names) < comparedRevisions && !slices.Contains(names, name) {
-			names = append(names, name)
+	for _, p := range past {
+		if len(names) < comparedRevisions && !slices.Contains(names, p.Revision) {
+			names = append(names, p.Revision)
 		}
 	}
 	contents, err := readContents(ctx, a, names)

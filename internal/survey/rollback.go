@@ -38,7 +38,7 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	if history.ByCodeDeploy(live) {
 		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)
 	} else {
-		var past []history.PastDeployment
+		var past []plan.PastDeployment
 		if history.KeepsHistory(live) {
 			if past, err = readPast(ctx, a, hand); err != nil {
 				return live, back, err
@@ -80,14 +80,10 @@ func adviseReturn(ctx context.Context, a *account.Account, live plan.AWSState, h
 }
 
 // readPast reads the history that ECS keeps of a service, newest first.
-func readPast(ctx context.Context, a *account.Account, hand ecs.Service) ([]history.PastDeployment, error) {
-	all, err := hand.PastDeployments(ctx)
+func readPast(ctx context.Context, a *account.Account, hand ecs.Service) ([]plan.PastDeployment, error) {
+	past, err := hand.PastDeployments(ctx)
 	if err != nil {
 		return nil, err
-	}
-	past := make([]history.PastDeployment, len(all))
-	for i, p := range all {
-		past[i] = history.PastDeployment{ARN: p.ARN, Status: p.Status, Revision: p.Revision}
 	}
 	contents, err := readContents(ctx, a, history.SharingImages(past))
 	for i, p := range past {

@@ -22,28 +22,20 @@ func ByCodeDeploy(l plan.AWSState) bool {
 		l.Service.DeploymentController.Type == plan.ControllerCodeDeploy
 }
 
-// PastShift is a deployment of CodeDeploy's history that has ended.
-type PastShift struct {
-	Revision  string // family:revision
-	Content   string // digest of its task definition; empty: not read
-	Succeeded bool
-	Returns   bool // sluice deployed it to roll back
-}
-
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
 // back. It takes the revision to if given. While a deployment runs, it takes the other task set, unless
 // that has the same revision. A running rollback is an error: its end would leave the version that it replaces. Otherwise
 // it takes the revision of the newest other deployment in past, newest first, unless the current one was returned to.
-func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past []PastShift) (Return, error) {
+func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past []plan.PastShift) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}
 	if to != "" {
 		return back, nil
 	}
 	current := live.ServingRevision()
-	differs := func(p PastShift) bool { return contentOfShift(past, p.Revision) != contentOfShift(past, current) }
+	differs := func(p plan.PastShift) bool { return contentOfShift(past, p.Revision) != contentOfShift(past, current) }
 	before := ""
-	if n := slices.IndexFunc(past, func(p PastShift) bool { return p.Succeeded && differs(p) }); n >= 0 {
+	if n := slices.IndexFunc(past, func(p plan.PastShift) bool { return p.Succeeded && differs(p) }); n >= 0 {
 		before = past[n].Revision
 	}
 	if back.Stop == "" {
@@ -79,7 +71,7 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past 
 }
 
 // hasReturnedTo reports whether a revision, as the last one, was returned to.
-func hasReturnedTo(past []PastShift, revision string) bool {
+func hasReturnedTo(past []plan.PastShift, revision string) bool {
 	var all []Release
 	for _, p := range slices.Backward(past) {
 		all = append(all, Release{Version: contentOfShift(past, p.Revision), Served: p.Succeeded, Returns: p.Returns})
@@ -88,8 +80,8 @@ func hasReturnedTo(past []PastShift, revision string) bool {
 }
 
 // contentOfShift returns the content of a revision, or its name if the content was not read.
-func contentOfShift(past []PastShift, name string) string {
-	n := slices.IndexFunc(past, func(p PastShift) bool { return p.Revision == name })
+func contentOfShift(past []plan.PastShift, name string) string {
+	n := slices.IndexFunc(past, func(p plan.PastShift) bool { return p.Revision == name })
 	if n < 0 {
 		return name
 	}

@@ -10,17 +10,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+func shift(revision, content string, succeeded, returns bool) plan.PastShift {
+	return plan.PastShift{Revision: revision, Content: content, Succeeded: succeeded, Returns: returns}
+}
+
 // A rollback goes back one version, and a rollback after a rollback does not undo it.
 func TestCodeDeployReturn(t *testing.T) {
-	deployed := func(all ...string) (past []PastShift) {
+	deployed := func(all ...string) (past []plan.PastShift) {
 		for _, name := range all {
-			past = append(past, PastShift{Revision: name, Succeeded: true})
+			past = append(past, plan.PastShift{Revision: name, Succeeded: true})
 		}
 		return past
 	}
 	for name, c := range map[string]struct {
 		current     string
-		past        []PastShift
+		past        []plan.PastShift
 		to, nothing string
 		fails       bool
 	}{
@@ -29,20 +33,21 @@ func TestCodeDeployReturn(t *testing.T) {
 		"no version before": {"web:2", deployed("web:2"), "", "", true},
 		"returned": {"web:2", deployed("web:2", "web:3", "web:2", "web:1"), "", "web:2 runs again: it had served before " +
 			"web:3, which it replaced. To deploy web:3, run sluice rollback --cluster prod --service web --to web:3", false},
-		"returned to the first version": {"web:1", []PastShift{{"web:1", "", true, true}, {"web:2", "", true, false}}, "", "web:1 runs again: " +
-			"it had served before web:2, which it replaced. To deploy web:2, run sluice rollback --cluster prod --service web " +
+		"returned to the first version": {"web:1", []plan.PastShift{shift("web:1", "", true, true),
+			shift("web:2", "", true, false)}, "", "web:1 runs again: it had served before web:2, which it replaced. To deploy web:2, run sluice rollback --cluster prod --service web " +
 			"--to web:2", false},
-		"deployed after a return": {"web:4", []PastShift{{"web:4", "", true, false}, {"web:2", "", true, true},
-			{"web:3", "", true, false}, {"web:2", "", true, false}},
+		"deployed after a return": {"web:4", []plan.PastShift{shift("web:4", "", true, false),
+			shift("web:2", "", true, true), shift("web:3", "", true, false), shift("web:2", "", true, false)},
 			"web:2", "", false},
 		"the version that was left is deployed again": {"web:3", deployed("web:3", "web:2", "web:3", "web:2", "web:1"), "web:2",
 			"", false},
-		"rolled back by CodeDeploy": {"web:2", append([]PastShift{{Revision: "web:3"}}, deployed("web:2", "web:1")...), "",
+		"rolled back by CodeDeploy": {"web:2", append([]plan.PastShift{{Revision: "web:3"}}, deployed("web:2", "web:1")...),
+			"",
 			"web:2 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback --cluster " +
 				"prod --service web --to web:3", false},
-		"a copy": {"web:4", []PastShift{{"web:4", "b", true, false}, {"web:3", "c", true, false}, {"web:2", "b", true, false}},
-			"", "web:4 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback " +
-				"--cluster prod --service web --to web:3", false},
+		"a copy": {"web:4", []plan.PastShift{shift("web:4", "b", true, false), shift("web:3", "c", true, false),
+			shift("web:2", "b", true, false)}, "", "web:4 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback " +
+			"--cluster prod --service web --to web:3", false},
 	} {
 		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")}, Deployer: &plan.Deployer{},
 			TaskSets: []sluice.TaskSet{{ID: "ecs-svc/1", Status: "PRIMARY", Revision: c.current}}}
@@ -55,11 +60,11 @@ func TestCodeDeployReturn(t *testing.T) {
 
 // A rollback that runs is not rolled back: that would leave the version that it replaces.
 func TestCodeDeployReturnDuringRollback(t *testing.T) {
-	past := []PastShift{{Revision: "web:2", Succeeded: true}, {Revision: "web:1", Succeeded: true}}
+	past := []plan.PastShift{{Revision: "web:2", Succeeded: true}, {Revision: "web:1", Succeeded: true}}
 	for name, c := range map[string]struct {
 		rollsBack bool
 		running   string
-		past      []PastShift
+		past      []plan.PastShift
 		to        string // the revision that is returned to; "" = refused
 	}{
 		"a new version":                     {false, "web:3", past, "web:2"},
@@ -67,7 +72,7 @@ func TestCodeDeployReturnDuringRollback(t *testing.T) {
 		"a rollback to the first version":   {true, "web:1", past[:1], ""},
 		"a rollback before its task set":    {true, "", past, ""},
 		"a deployment of a former revision": {false, "web:1", past, ""},
-		"the version that was left again": {false, "web:3", append([]PastShift{{Revision: "web:2", Succeeded: true},
+		"the version that was left again": {false, "web:3", append([]plan.PastShift{{Revision: "web:2", Succeeded: true},
 			{Revision: "web:3", Succeeded: true}}, past...), "web:2"},
 	} {
 		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")},

@@ -7,11 +7,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // SharingImages returns the revisions whose images another revision of the history has too. Only they can be copies of
 // each other, as a rollback registers for a deregistered revision.
-func SharingImages(past []PastDeployment) (names []string) {
+func SharingImages(past []plan.PastDeployment) (names []string) {
 	byImages := map[string][]string{}
 	for _, p := range past {
 		name := p.RevisionName()
@@ -42,8 +44,8 @@ func imagesOf(r *ecstypes.ServiceRevision) string {
 }
 
 // contentOf returns the content of a revision, or its name if the content was not read.
-func contentOf(past []PastDeployment, name string) string {
-	n := slices.IndexFunc(past, func(p PastDeployment) bool { return p.RevisionName() == name })
+func contentOf(past []plan.PastDeployment, name string) string {
+	n := slices.IndexFunc(past, func(p plan.PastDeployment) bool { return p.RevisionName() == name })
 	if n < 0 {
 		return name
 	}
@@ -51,7 +53,7 @@ func contentOf(past []PastDeployment, name string) string {
 }
 
 // nameCurrent names the revision of the service. If it is a copy, it also names the revision that it equals.
-func nameCurrent(s *ecstypes.Service, past []PastDeployment) string {
+func nameCurrent(s *ecstypes.Service, past []plan.PastDeployment) string {
 	current := currentRevision(s)
 	for _, p := range slices.Backward(past) {
 		if name := p.RevisionName(); name != "" && name != current && contentOf(past, name) == contentOf(past, current) {

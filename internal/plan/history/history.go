@@ -17,21 +17,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
-// PastDeployment is one service deployment of the history that ECS keeps for 90 days.
-type PastDeployment struct {
-	ARN, Status string
-	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
-	Content     string                    // digest of its task definition; empty: not read, see [SharingImages]
-}
-
-// RevisionName returns family:revision; empty: it is not known.
-func (p PastDeployment) RevisionName() string {
-	if p.Revision == nil {
-		return ""
-	}
-	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
-}
-
 // Return is the target of a rollback of a service that sluice did not deploy.
 type Return struct {
 	To       string                    // family:revision
@@ -47,13 +32,13 @@ type Return struct {
 // the revision to if given. While a deployment runs, it takes the revision that served before.
 // Otherwise it takes the newest that succeeded and is not the current one, unless the current one was
 // returned to. A lower revision number does not mean that a revision succeeded.
-func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to string) (Return, error) {
+func ChooseReturn(cluster string, s *ecstypes.Service, past []plan.PastDeployment, to string) (Return, error) {
 	if err := refuseReturn(cluster, s, to); err != nil {
 		return Return{}, err
 	}
 	if to != "" {
 		return Return{To: to, Revision: newestSuccessful(past,
-			func(p PastDeployment) bool { return p.RevisionName() == to }).Revision}, nil
+			func(p plan.PastDeployment) bool { return p.RevisionName() == to }).Revision}, nil
 	}
 	if len(past) > 0 && sluice.IsServiceDeploymentRunning(past[0].Status) {
 		return chooseBeforeRunning(cluster, s, past)
@@ -67,8 +52,8 @@ func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to
 
 // chooseBeforeCurrent returns the newest version that succeeded and is not the current one, unless the current one
 // was returned to.
-func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
-	differs := func(p PastDeployment) bool { return p.Revision != nil && differsFromCurrent(s, past, p) }
+func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []plan.PastDeployment) (Return, error) {
+	differs := func(p plan.PastDeployment) bool { return p.Revision != nil && differsFromCurrent(s, past, p) }
 	if HasReturned(releases(s, past)) {
 		replaced := past[slices.IndexFunc(past, differs)]
 		return Return{Nothing: runsAgain(cluster, aws.ToString(s.ServiceName), nameCurrent(s, past), replaced.RevisionName())}, nil
@@ -81,7 +66,7 @@ func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []PastDeploym
 }
 
 // releases returns the history as releases, oldest first. The current version is the last one.
-func releases(s *ecstypes.Service, past []PastDeployment) (all []Release) {
+func releases(s *ecstypes.Service, past []plan.PastDeployment) (all []Release) {
 	current := contentOf(past, currentRevision(s))
 	for _, p := range slices.Backward(past) {
 		if p.Revision == nil {
@@ -111,7 +96,7 @@ func runsAgain(cluster, service, current, replaced string) string {
 // chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. If the running
 // one only replaces the tasks of that version, it returns the version before. A deployment older than the
 // history is still in the deployments of the service.
-func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
+func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []plan.PastDeployment) (Return, error) {
 	stop := past[0].ARN
 	if !sluice.IsServiceDeploymentRollingBack(past[0].Status) && !newestDiffers(s, past, past[1:]) {
 		if back, err := chooseBeforeCurrent(cluster, s, past[1:]); err == nil && back.Nothing == "" {
@@ -119,7 +104,7 @@ func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeploym
 			return back, nil
 		}
 	}
-	if last := newestSuccessful(past[1:], func(PastDeployment) bool { return true }); last.Revision != nil {
+	if last := newestSuccessful(past[1:], func(plan.PastDeployment) bool { return true }); last.Revision != nil {
 		return Return{To: last.RevisionName(), Revision: last.Revision, Stop: stop}, nil
 	}
 	for _, d := range s.Deployments {
@@ -130,35 +115,41 @@ func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeploym
 	return Return{}, errNoneSucceeded(cluster, s, past)
 }
 
+// isOther returns the check whether a deployment of the history deployed another version than the current one, or one
+// that is not known any more.
+func isOther(s *ecstypes.Service, past []plan.PastDeployment) func(plan.PastDeployment) bool {
+	return func(p plan.PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, past, p) }
+}
+
 // rolledBackByECS returns the last deployment of another version, if ECS rolled it back to the current one.
 // Deployments that only replaced tasks since do not count.
-func rolledBackByECS(s *ecstypes.Service, past []PastDeployment) (PastDeployment, bool) {
-	n := slices.IndexFunc(past, func(p PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, past, p) })
+func rolledBackByECS(s *ecstypes.Service, past []plan.PastDeployment) (plan.PastDeployment, bool) {
+	n := slices.IndexFunc(past, isOther(s, past))
 	if n < 0 || past[n].Status != "ROLLBACK_SUCCESSFUL" {
-		return PastDeployment{}, false
+		return plan.PastDeployment{}, false
 	}
 	return past[n], n == 0 || !newestDiffers(s, past, past[n+1:])
 }
 
 // newestDiffers reports whether the newest version of a part of the history that succeeded is not the one of the
 // service.
-func newestDiffers(s *ecstypes.Service, past, of []PastDeployment) bool {
-	newest := newestSuccessful(of, func(PastDeployment) bool { return true })
+func newestDiffers(s *ecstypes.Service, past, of []plan.PastDeployment) bool {
+	newest := newestSuccessful(of, func(plan.PastDeployment) bool { return true })
 	return newest.Revision == nil || differsFromCurrent(s, past, newest)
 }
 
-func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) PastDeployment {
+func newestSuccessful(past []plan.PastDeployment, fits func(plan.PastDeployment) bool) plan.PastDeployment {
 	for _, p := range past {
 		if p.Status == "SUCCESSFUL" && p.Revision != nil && fits(p) {
 			return p
 		}
 	}
-	return PastDeployment{}
+	return plan.PastDeployment{}
 }
 
 // differsFromCurrent reports whether a service revision differs from the current service. A copy of a task
 // definition does not differ from it.
-func differsFromCurrent(s *ecstypes.Service, past []PastDeployment, p PastDeployment) bool {
+func differsFromCurrent(s *ecstypes.Service, past []plan.PastDeployment, p plan.PastDeployment) bool {
 	return contentOf(past, p.RevisionName()) != contentOf(past, currentRevision(s)) ||
 		len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
 }
@@ -223,9 +214,9 @@ func hasLeftovers(s *ecstypes.Service) bool {
 }
 
 // errNoneSucceeded is the error of a service whose history has no version to return to.
-func errNoneSucceeded(cluster string, s *ecstypes.Service, past []PastDeployment) error {
+func errNoneSucceeded(cluster string, s *ecstypes.Service, past []plan.PastDeployment) error {
 	why := "the 90-day history of ECS has no other successful revision of the service"
-	isFirst := !slices.ContainsFunc(past, func(p PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, past, p) })
+	isFirst := !slices.ContainsFunc(past, isOther(s, past))
 	return errNoFormer(cluster, aws.ToString(s.ServiceName), currentRevision(s), why, isFirst)
 }
 

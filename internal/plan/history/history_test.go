@@ -26,11 +26,11 @@ func TestAStoppedDeploymentIsAChange(t *testing.T) {
 }
 
 // past is "web:2 SUCCESSFUL" as an entry of a history.
-func past(entries ...string) []PastDeployment {
-	var all []PastDeployment
+func past(entries ...string) []plan.PastDeployment {
+	var all []plan.PastDeployment
 	for i, e := range entries {
 		revision, status, _ := strings.Cut(e, " ")
-		p := PastDeployment{ARN: "service-deployment/" + string(rune('a'+i)), Status: status}
+		p := plan.PastDeployment{ARN: "service-deployment/" + string(rune('a'+i)), Status: status}
 		if revision != "-" {
 			p.Revision = &ecstypes.ServiceRevision{TaskDefinition: aws.String(
 				"arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
@@ -52,7 +52,7 @@ func serving(revision string, changes ...func(*ecstypes.Service)) *ecstypes.Serv
 func TestBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		service *ecstypes.Service
-		past    []PastDeployment
+		past    []plan.PastDeployment
 		to      string
 		want    string // "<revision> stop <arn>", "nothing: …", "error: …"
 	}{
@@ -167,7 +167,7 @@ func TestReturnToADeregisteredRevisionRegistersACopy(t *testing.T) {
 // A copy of a revision is the same version, as a rollback registers it for a revision that was deregistered.
 func TestACopyIsTheSameVersion(t *testing.T) {
 	for current, c := range map[string]struct {
-		past        []PastDeployment
+		past        []plan.PastDeployment
 		to, nothing string
 	}{
 		"web:4": {past("web:4 SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "",
