@@ -122,7 +122,7 @@ type targetReport struct {
 	State   string `json:"state"`
 }
 
-// serviceReader reads the parts of a report of a service.
+// serviceReader reads the parts of a report, after the service itself.
 type serviceReader struct {
 	account *account.Account
 	clock   clock.Clock
@@ -184,7 +184,8 @@ func (r serviceReader) parts() []func(context.Context) error {
 	switch {
 	case t.isRolling():
 		return []func(context.Context) error{r.addScaling, r.addTasks, r.targetsOf(t.TargetGroups()),
-			r.addServiceDeployment, r.addCauses, r.addCanaryService, r.addCanaryCauses, r.addNames, r.addRules, r.addCallers, r.addRequests}
+			r.addServiceDeployment, r.addCauses, r.addCanaryService, r.addCanaryCauses, r.addNames, r.addRules,
+			r.addCallers, r.addRequests}
 	case t.Controller == "CODE_DEPLOY" && t.IsActive():
 		var groups []string
 		for _, s := range t.TaskSets {

@@ -85,7 +85,8 @@ func TestTreeOfAName(t *testing.T) {
 	asked := sluice.CanaryShare(25)
 	tr := &ServiceReport{Cluster: "prod", Service: "api", Region: "us-east-1",
 		ServiceState: ecs.ServiceState{Status: "ACTIVE", Controller: "EXTERNAL", Desired: 3, Running: 5},
-		Names:        []nameReport{countRegistered(registry, instances, running)}, Deployment: &DeploymentReport{ID: "slc-1",
+		Names:        []nameReport{countRegistered(registry, instances, running)},
+		Deployment: &DeploymentReport{ID: "slc-1",
 			State: "running", From: "api:1", To: "api:2", Requested: &asked}}
 	var out bytes.Buffer
 	if err := (serviceView{}).writeService(&out, tr); err != nil {

@@ -34,7 +34,8 @@ func TestCodeDeployReturn(t *testing.T) {
 		"returned": {"web:2", deployed("web:2", "web:3", "web:2", "web:1"), "", "web:2 runs again: it had served before " +
 			"web:3, which it replaced. To deploy web:3, run sluice rollback --cluster prod --service web --to web:3", false},
 		"returned to the first version": {"web:1", []plan.PastShift{shift("web:1", "", true, true),
-			shift("web:2", "", true, false)}, "", "web:1 runs again: it had served before web:2, which it replaced. To deploy web:2, run sluice rollback --cluster prod --service web " +
+			shift("web:2", "", true, false)}, "", "web:1 runs again: it had served before web:2, which it replaced. " +
+			"To deploy web:2, run sluice rollback --cluster prod --service web " +
 			"--to web:2", false},
 		"deployed after a return": {"web:4", []plan.PastShift{shift("web:4", "", true, false),
 			shift("web:2", "", true, true), shift("web:3", "", true, false), shift("web:2", "", true, false)},
@@ -46,7 +47,8 @@ func TestCodeDeployReturn(t *testing.T) {
 			"web:2 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback --cluster " +
 				"prod --service web --to web:3", false},
 		"a copy": {"web:4", []plan.PastShift{shift("web:4", "b", true, false), shift("web:3", "c", true, false),
-			shift("web:2", "b", true, false)}, "", "web:4 runs again: it had served before web:3, which it replaced. To deploy web:3, run sluice rollback " +
+			shift("web:2", "b", true, false)}, "", "web:4 runs again: it had served before web:3, which it replaced. " +
+			"To deploy web:3, run sluice rollback " +
 			"--cluster prod --service web --to web:3", false},
 	} {
 		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")}, Deployer: &plan.Deployer{},
