@@ -97,6 +97,8 @@ type Plan struct {
 	CodeDeploy      *CodeDeploy `json:"codeDeploy,omitempty"`          // controller CODE_DEPLOY
 
 	Returns bool `json:"returns,omitempty"` // it deploys the version that served before, for a rollback
+	// ReturnsTo is the revision that a person named for a rollback: it may also be a new choice, so that Returns is false.
+	ReturnsTo string `json:"returnsTo,omitempty"`
 	// AsksNoTasks: the files or the flags ask for a desired count of 0: that no task shows whether the revision works
 	// is then no failure.
 	AsksNoTasks bool `json:"asksNoTasks,omitempty"`

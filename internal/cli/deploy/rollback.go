@@ -415,7 +415,7 @@ func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal,
 		r.program.PrintResult(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
 		return nil
 	}
-	pre.plan.Returns = r.options.to == "" // a named revision is a new choice
+	pre.plan.ReturnsTo, pre.plan.Returns = r.options.to, r.options.to == "" // a named revision is a new choice
 	r.replaced = replacedRevision{account: pre.account, name: pre.state.ServingRevision()}
 	return r.program.runNewDeployment(ctx, j, pre, engine.Options{NoWait: r.options.noWait})
 }

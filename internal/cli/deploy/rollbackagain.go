@@ -63,7 +63,11 @@ func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) err
 		return r.beginAgain(ctx, t)
 	}
 	r.replaced = replacedRevision{account: t.Account, name: t.Plan.From}
-	fmt.Fprintf(r.program.Env.Err, "deployment %s is a rollback that has not ended: it continues\n", d.ID)
+	undo := ""
+	if t.Plan.ReturnsTo != "" {
+		undo = "; to undo it, run sluice rollback " + d.ID
+	}
+	fmt.Fprintf(r.program.Env.Err, "deployment %s is a rollback that has not ended: it continues%s\n", d.ID, undo)
 	e := r.program.NewEngine(t.Account, t.Clock, t.Journal)
 	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, r.program.ActorName("")); err != nil {
 		return err
@@ -80,6 +84,9 @@ func (r *rollbackRun) beginAgain(ctx context.Context, t *session.Opened) error {
 	}
 	if err := r.program.runOrFollow(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {
 		return err
+	}
+	if r.options.to = t.Plan.ReturnsTo; r.options.to != "" {
+		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, r.options.to)
 	}
 	return r.rollBack(ctx, t.Journal)
 }

@@ -42,7 +42,7 @@ func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rol
 		isOperation := planErr == nil && (pl.KeepsVersion() || pl.OnlyAdopts() ||
 			!named && !r.options.operation && hasFailedReturn(newer, pl))
 		switch {
-		case !named && isOpenReturn(newer):
+		case !named && newer.State != journal.Ended && planErr == nil && (pl.Returns || pl.ReturnsTo != ""):
 			return rollbackTarget{deployment: newer, continues: true}, true, nil
 		case named && newer.ID == d.ID, !named && (r.options.operation || !isOperation):
 			of.deployment = newer
