@@ -12,6 +12,10 @@ func (p *Plan) KeepsVersion() bool {
 	return p.From != "" && p.From == p.To && !p.Adopts() && !slices.ContainsFunc(p.Changes, Change.altersVersion)
 }
 
+// KeepsCanary reports whether the deployment changes no version and writes no rule: callers of a canary that was there
+// before still get it.
+func (p *Plan) KeepsCanary() bool { return p.KeepsVersion() && !p.FinalState().Shifted }
+
 // RollbackCommand returns the command that restores the state before a deployment, for next steps. To undo a rollback
 // would deploy the version again that it left: without an ID, the command goes on to the version that it restores.
 func (p *Plan) RollbackCommand(deployment string) string {

@@ -67,6 +67,8 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		if d.Wait == "" {
 			if end.Cause, end.Next, end.note = d.Cause, d.Next, d.Note; d.Failed {
 				end.Outcome = sluice.Failed
+			} else if of := otherVersions(s, live, t); of != "" {
+				end.Cause = strings.TrimPrefix(end.Cause+"; "+of, "; ")
 			}
 			if end.Cause == "" && len(unknown) > 0 {
 				end.Cause = strings.Join(unknown, "; ")
@@ -151,7 +153,21 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t v
 	if err != nil {
 		return t, nil, nil, err
 	}
-	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), unknown, nil
+	serving := live.ServingGroups()
+	if s.Plan.KeepsCanary() {
+		serving = nil // another version may get requests, as before
+	}
+	return t, t.Problems(s.Plan.Callers, serving...), unknown, nil
+}
+
+// otherVersions says which rules send requests to another version than the PRIMARY one, as a deployment that changes no
+// version leaves them; empty: none does.
+func otherVersions(s *step.Step, live *ecs.ServiceState, t view.Traffic) string {
+	kept := t.Problems(s.Plan.Callers, live.ServingGroups()...)
+	if !s.Plan.KeepsCanary() || len(kept) == 0 {
+		return ""
+	}
+	return view.Describe("the rules stay as they are", kept)
 }
 
 // readNameOf reads what callers of the Cloud Map name of the service get; nil: it has none. Plans for policies of

@@ -58,15 +58,15 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 func (p *program) newScaleCommand() *cobra.Command {
 	v := &deployVariant{}
 	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
-	v.plan.QuickSync, v.plan.operates = true, true
+	v.plan.QuickSync, v.plan.Operates, v.plan.operates = true, true, true
 	c := v.complete(p, &cobra.Command{
 		Use:   "scale",
 		Short: "Change the desired count of a service",
 		Long: `Change the desired count of a service, or the settings of its auto scaling. The
 task definition and all other attributes of the service stay as they are, whatever the
-files say. It waits until the tasks run. It is the same as
-sluice deploy --quick-sync --skip-task-definition --no-update-service --tasks N, without
-the steps of before and after.`,
+files say, and so do a canary and the weights of listener rules. It waits until the
+tasks run. It is the same as sluice deploy --quick-sync --skip-task-definition
+--no-update-service --tasks N, without the steps of before and after.`,
 		Example: `  sluice scale examples/rolling --tasks 4
   sluice scale --auto-scaling-min 2 --auto-scaling-max 8`,
 	}, func() error {
@@ -103,7 +103,7 @@ func refuseBareCount(args []string) error {
 func (p *program) newRefreshCommand() *cobra.Command {
 	v := &deployVariant{}
 	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
-	v.plan.refreshes, v.plan.QuickSync, v.plan.operates = true, true, true
+	v.plan.refreshes, v.plan.QuickSync, v.plan.Operates, v.plan.operates = true, true, true, true
 	return v.complete(p, &cobra.Command{
 		Use:   "refresh",
 		Short: "Replace all tasks by new ones of the same revision",

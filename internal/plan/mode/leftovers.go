@@ -45,7 +45,8 @@ func leftoverChange(c plan.Change) plan.Change {
 func (o Options) withAdoptStage(stages []appfile.Stage, app *appfile.Application, live plan.AWSState) []appfile.Stage {
 	says := "clean up after a deployment whose journal is lost"
 	if !o.Adopt {
-		if !slices.ContainsFunc(stages, isVariantStage) && !o.Only || !rulesOf(Of(app)).hasLeftovers(app, live) {
+		changesVariants := slices.ContainsFunc(stages, isVariantStage) && !o.keepsCanary(app, live)
+		if !changesVariants && !o.Only || !rulesOf(Of(app)).hasLeftovers(app, live) {
 			return stages
 		}
 		says = "remove leftovers of earlier deployments"

@@ -16,6 +16,7 @@ import (
 type Options struct {
 	QuickSync bool // --quick-sync: no pipeline, whatever the file says
 	Pipeline  bool // --pipeline: the pipeline even on a first deployment
+	Operates  bool // sluice scale or refresh: a canary, and the rules, stay as they are, see keepsCanary
 	Force     bool // --force-new-deployment: a deployment of ECS's or CodeDeploy's even if nothing changes
 	Tasks     *int // --tasks: overrides the desired count of the file
 
@@ -61,6 +62,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if o.leavesPipeline(app, live) {
 		p.QuickSync = true
 		stages = []appfile.Stage{syncStage(app)}
+	}
+	if o.keepsCanary(app, live) {
+		stages = []appfile.Stage{primaryStage(app)}
 	}
 	stages = o.withAdoptStage(stages, app, live)
 	r := rulesOf(p.Mode())
@@ -137,6 +141,13 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 func (o Options) leavesPipeline(app *appfile.Application, live plan.AWSState) bool {
 	return o.QuickSync || len(app.Pipeline) == 0 || live.IsFirstDeployment() && !o.Pipeline ||
 		o.Restart != "" && !o.Pipeline
+}
+
+// keepsCanary reports whether the plan only replaces tasks of the primary by tasks of the same revision: an operation
+// changes no version, so that neither a canary nor the weights that a person gave it end.
+func (o Options) keepsCanary(app *appfile.Application, live plan.AWSState) bool {
+	return o.Operates && !o.Adopt && !app.Recreate && accessOf(app) == sluice.ELB && Of(app).HasVariants() &&
+		live.Identical != "" && live.Identical == live.ServingRevision()
 }
 
 // withDesiredCount returns the application with another desired count.

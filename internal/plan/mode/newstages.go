@@ -36,6 +36,11 @@ func syncStage(app *appfile.Application) appfile.Stage {
 	return appfile.Stage{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}
 }
 
+// primaryStage is the only stage of an operation next to a canary, which it keeps.
+func primaryStage(app *appfile.Application) appfile.Stage {
+	return appfile.Stage{Name: appfile.StagePrimaryRollout, With: appfile.PrimaryRollout{}, Timeout: app.Timeout}
+}
+
 // adoptStage removes leftovers before the other stages.
 func adoptStage(app *appfile.Application, desc string) appfile.Stage {
 	return appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: desc}

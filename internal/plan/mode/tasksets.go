@@ -205,6 +205,9 @@ func warnLeftover(p *plan.Plan, ts sluice.TaskSet) {
 	case p.Adopts():
 		addWarning(p, "task set %s (%s) was left by an earlier deployment: sluice removes it before the first stage",
 			ts.ID, ts.Revision)
+	case p.From != "" && p.From == p.To && !hasSync(p):
+		addWarning(p, "task set %s (%s) was left by an earlier deployment and is kept, with its part of the requests: the "+
+			"next deployment of a version removes it", ts.ID, ts.Revision)
 	case hasSync(p):
 		addWarning(p, "task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
 	default:
