@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -208,7 +209,28 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 		}
 	}
 	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
-	return c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited), nil
+	d := c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited)
+	if set, by := leftCanary(state, problems); d.Failed && by != "" {
+		d.Next = "undo the deployment that left task set " + set + ", with its journal: sluice rollback " + by +
+			"; or deploy again, which deletes it"
+	}
+	return d, nil
+}
+
+// leftCanary returns the task set that a deployment of sluice left beside the PRIMARY one, and that deployment, if a rule
+// of the problems sends requests to it. No deployment of sluice has the service now. Empty: there is none.
+func leftCanary(state *ecs.ServiceState, problems []view.Problem) (set, by string) {
+	for _, ts := range state.TaskSets {
+		gets := slices.ContainsFunc(problems, func(p view.Problem) bool {
+			w, _ := p.Route.Weight(ts.TargetGroup)
+			return w > 0
+		})
+		if gets && ts.Status == "ACTIVE" && ts.Revision != state.Serving() && plan.IsSluiceID(ts.ExternalID) &&
+			state.ClaimValue() == "" {
+			return ts.ID, sluice.ActionID(ts.ExternalID).Deployment()
+		}
+	}
+	return "", ""
 }
 
 // readName reads what callers of the Cloud Map name of a service get; nil: it has none, or no tasks. What AWS

@@ -104,8 +104,8 @@ type taskSetReport struct {
 	Tasks    []taskReport `json:"tasks,omitempty"`
 
 	group    string
-	inGroups bool // its target group is one of the application
-	bySluice bool // created by sluice
+	inGroups bool   // its target group is one of the application
+	madeBy   string // the deployment of sluice that created it; empty: sluice did not
 }
 
 type taskReport struct {
@@ -201,8 +201,10 @@ func (r serviceReader) parts() []func(context.Context) error {
 func reportTaskSet(ts sluice.TaskSet, groups alb.TargetGroups) taskSetReport {
 	out := taskSetReport{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
 		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup,
-		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == groups.Primary || ts.TargetGroup == groups.Canary),
-		bySluice: plan.IsSluiceID(ts.ExternalID)}
+		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == groups.Primary || ts.TargetGroup == groups.Canary)}
+	if plan.IsSluiceID(ts.ExternalID) {
+		out.madeBy = sluice.ActionID(ts.ExternalID).Deployment()
+	}
 	switch {
 	case ts.Status == "PRIMARY":
 		out.Role = string(sluice.Primary)

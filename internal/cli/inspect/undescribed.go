@@ -18,16 +18,16 @@ func (t *ServiceReport) undescribedTexts() (all []string) {
 	for _, s := range t.TaskSets {
 		switch {
 		case s.Status != "ACTIVE":
-		case s.bySluice:
-			say("task set %s of %s is a leftover of an earlier deployment: the next deployment deletes it", s.ID,
-				s.Revision)
+		case s.madeBy != "":
+			say("task set %s of %s is a leftover of an earlier deployment: the next deployment deletes it%s", s.ID,
+				s.Revision, t.undoText(s.madeBy))
 		case s.inGroups:
 			say("task set %s of %s gets requests but was not created by sluice", s.ID, s.Revision)
 		}
 	}
 	if c := t.CanaryService; c != nil && c.Status == "ACTIVE" {
-		say("canary service %s of %s is a leftover of an earlier deployment: the next deployment deletes it",
-			c.Service, c.Revision)
+		say("canary service %s of %s is a leftover of an earlier deployment: the next deployment deletes it%s",
+			c.Service, c.Revision, t.undoText(c.CreatedBy))
 	}
 	for _, l := range t.OtherTargets {
 		if !strings.HasPrefix(l.State, "draining") {
@@ -47,4 +47,18 @@ func (t *ServiceReport) undescribedTexts() (all []string) {
 		}
 	}
 	return all
+}
+
+// undoText adds to the text about a leftover the command that removes it, if the newest deployment of the journal made it
+// and ended without success: only then does its rollback restore what served before it.
+func (t *ServiceReport) undoText(madeBy string) string {
+	d := t.Deployment
+	if d == nil || d.ID != madeBy {
+		return ""
+	}
+	switch d.Outcome {
+	case sluice.Failed, sluice.Stalled, sluice.Stopped, sluice.TimedOut:
+		return ", and so does the rollback of the deployment that left it: sluice rollback " + madeBy
+	}
+	return ""
 }
