@@ -31,8 +31,8 @@ func (g gate) adviceFor(r request, f fault) string {
 	switch {
 	case code == "ServiceNotActive":
 		return deletedServiceAdvice(r)
-	case strings.Contains(f.err.Error(), "does not have an associated load balancer"):
-		return "add a listener or a rule that forwards to that target group"
+	case detachedGroup.MatchString(f.err.Error()):
+		return attachAdvice(detachedGroup.FindStringSubmatch(f.err.Error())[1])
 	case strings.Contains(f.err.Error(), "new ARN and resource ID format must be enabled"):
 		return "enable serviceLongArnFormat in the account settings of ECS, without which AWS tags no service"
 	case code != "" && strings.Contains(strings.ToLower(f.err.Error()), " quota of "):
@@ -53,6 +53,15 @@ func (g gate) adviceFor(r request, f fault) string {
 		return refusedTagsAdvice(r)
 	}
 	return refusedAdvice(code)
+}
+
+var detachedGroup = regexp.MustCompile(`(\S+) does not have an associated load balancer`)
+
+// attachAdvice returns the advice for a target group to which no rule of a load balancer forwards. ECS accepts no tasks
+// for it. The error does not say which listener its callers use.
+func attachAdvice(group string) string {
+	return "forward a listener, or a rule of one, to target group " + sluice.TargetGroupName(group) + ": aws elbv2 create-rule " +
+		"--listener-arn LISTENER --priority PRIORITY --conditions CONDITIONS --actions Type=forward,TargetGroupArn=" + group
 }
 
 // deletedServiceAdvice returns the advice for a service that ECS calls not ACTIVE: it was deleted, or is being deleted.

@@ -237,6 +237,7 @@ func TestConcurrentRevisionsAreThrottling(t *testing.T) {
 
 // AWS may name another action than the call's own: a role to pass, a key, a call that ECS makes for the caller.
 func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
+	const blueGroup = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/blue/0123456789abcdef"
 	const user, app = "User: arn:aws:iam::123456789012:user/ci is not authorized to perform: ",
 		" on resource: arn:aws:iam::123456789012:role/app because no identity-based policy allows the iam:PassRole action"
 	for text, want := range map[string]string{
@@ -247,8 +248,9 @@ func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
 			"assumed-role/deployer/1",
 		user + "kms:Decrypt on resource: arn:aws:kms:us-east-1:123456789012:key/1 because no resource-based policy allows the " +
 			"kms:Decrypt action": "allow kms:Decrypt to user/ci in the policy of key/1 itself",
-		"The target group with targetGroupArn x does not have an associated load balancer.": "add a listener or a rule that forwards to " +
-			"that target group",
+		"The target group with targetGroupArn " + blueGroup + " does not have an associated load balancer.": "forward a listener, or a " +
+			"rule of one, to target group blue: aws elbv2 create-rule --listener-arn LISTENER --priority PRIORITY --conditions " +
+			"CONDITIONS --actions Type=forward,TargetGroupArn=" + blueGroup,
 		user + "ecs:CreateService on resource: * with an explicit deny in a service control policy": "change the policy that " +
 			"explicitly denies ecs:CreateService to user/ci",
 		"The caller is not authorized to perform: elasticloadbalancing:DescribeTargetGroups": "allow " +

@@ -211,7 +211,7 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
 	d := c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited)
 	if set, by := leftCanary(state, problems); d.Failed && by != "" {
-		d.Next = "undo the deployment that left task set " + set + ", with its journal: sluice rollback " + by +
+		d.Next = "run sluice rollback " + by + ", with its journal, to undo the deployment that left task set " + set +
 			"; or deploy again, which deletes it"
 	}
 	return d, nil
