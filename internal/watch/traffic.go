@@ -210,8 +210,8 @@ func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state 
 	}
 	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
 	d := c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited)
-	if set, by := leftCanary(state, problems); d.Failed && by != "" {
-		d.Next = "run sluice rollback " + by + ", with its journal, to undo the deployment that left task set " + set +
+	if set, by := leftCanary(state, problems); d.Failed && by != "" && by == f.target.Unsuccessful {
+		d.Next = "run sluice rollback " + by + " to undo the deployment that left task set " + set +
 			"; or deploy again, which deletes it"
 	}
 	return d, nil

@@ -61,6 +61,9 @@ type Target struct {
 	// BeforeUntil says that Before is of the time before a deployment that ended then, and holds until a newer one
 	// begins. The zero value: the wait reads the state before itself, if the deployment has not ended.
 	BeforeUntil time.Time
+	// Unsuccessful is the newest deployment of sluice, if it ended without success: its rollback removes a canary that it
+	// left. Empty: it succeeded, or is not known.
+	Unsuccessful string
 	// Checks is an earlier read of the target groups, whose health checks are compared with those that targets fail.
 	// The zero value: Before, or the first read of the wait.
 	Checks view.Traffic

@@ -108,10 +108,11 @@ func (p *program) newRefreshCommand() *cobra.Command {
 		Use:   "refresh",
 		Short: "Replace all tasks by new ones of the same revision",
 		Long: `Replace all tasks of a service by new ones of the same revision, for example to pull
-an image or a secret again. The files change nothing. For a service that ECS or
-CodeDeploy deploys, it is the same as sluice deploy --quick-sync --skip-task-definition
---no-update-service --force-new-deployment, without the steps of before and after. A
-service of task sets gets a new one.`,
+an image or a secret again. The files change nothing, and a canary and the weights of
+listener rules stay as they are. For a service that ECS or CodeDeploy deploys, it is the
+same as sluice deploy --quick-sync --skip-task-definition --no-update-service
+--force-new-deployment, without the steps of before and after. A service of task sets
+gets a new one.`,
 		Example: `  sluice refresh examples/rolling
   sluice refresh --no-wait`,
 	}, func() error { return nil })

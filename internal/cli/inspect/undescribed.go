@@ -53,12 +53,13 @@ func (t *ServiceReport) undescribedTexts() (all []string) {
 // and ended without success: only then does its rollback restore what served before it.
 func (t *ServiceReport) undoText(madeBy string) string {
 	d := t.Deployment
-	if d == nil || d.ID != madeBy {
+	if d == nil || d.ID != madeBy || !mayLeaveCanary(d.Outcome) {
 		return ""
 	}
-	switch d.Outcome {
-	case sluice.Failed, sluice.Stalled, sluice.Stopped, sluice.TimedOut:
-		return ", and so does the rollback of the deployment that left it: sluice rollback " + madeBy
-	}
-	return ""
+	return ", and so does the rollback of the deployment that left it: sluice rollback " + madeBy
+}
+
+// mayLeaveCanary reports whether a deployment with the outcome ended without success, and its rollback did not follow.
+func mayLeaveCanary(o sluice.Outcome) bool {
+	return o == sluice.Failed || o == sluice.Stalled || o == sluice.Stopped || o == sluice.TimedOut
 }

@@ -290,6 +290,7 @@ type waitOutcome struct {
 type failedDeployment struct {
 	before view.Traffic
 	ended  time.Time
+	left   string // its ID, also of one that was aborted or timed out: it may have left a canary
 }
 
 // findFailed finds the newest deployments of the services in the journal, if they failed: a wait then says the same of
@@ -307,11 +308,14 @@ func (p *program) findFailed(ctx context.Context, targets []waitTarget) []failed
 			continue
 		}
 		d, err := p.NewestOfService(ctx, j, "wait", of)
-		if err != nil || d.State != journal.Ended || d.Outcome != sluice.Failed {
+		if err != nil || d.State != journal.Ended || !mayLeaveCanary(d.Outcome) {
+			continue
+		}
+		if found[i].left = d.ID; d.Outcome != sluice.Failed {
 			continue
 		}
 		if pl, err := session.ReadPlan(d); err == nil && pl.Callers.IsRead() {
-			found[i] = failedDeployment{before: pl.Callers, ended: d.Ended}
+			found[i].before, found[i].ended = pl.Callers, d.Ended
 		}
 	}
 	return found
@@ -331,7 +335,7 @@ func waitForAll(ctx context.Context, accounts map[waitAccount]*account.Account, 
 		w := watches[of.waitAccount]
 		waits[i] = func() {
 			t := watch.Target{Cluster: of.cluster, Service: of.service, Before: failed[i].before,
-				BeforeUntil: failed[i].ended, Wanted: verdict.Wanted{
+				BeforeUntil: failed[i].ended, Unsuccessful: failed[i].left, Wanted: verdict.Wanted{
 					Revision: o.definition, Deployment: o.deployment, Timeout: of.timeout, DefaultTimeout: true, Bake: o.bake,
 					Deadline: o.deadline, FailAfter: o.failAfter, AwaitsRelease: o.definition == "" && o.deployment == ""}}
 			results[i] = waitForOne(ctx, w, t, o.until, v)
