@@ -58,7 +58,32 @@ type Evaluator interface {
 //
 // Load returns all problems of the files together, as joined [*definition.Problem]s.
 func Load(fsys fs.FS, name string, from Evaluator) (*Application, error) {
-	return LoadWithProviders(fsys, name, from, nil)
+	return applicationOf(ReadFiles(fsys, name, from, nil))
+}
+
+// applicationOf returns the application of files that can be deployed.
+func applicationOf(files *Files, err error) (*Application, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case files.Problems != nil:
+		return nil, files.Problems
+	}
+	return files.Application, nil
+}
+
+// LoadText is [Load] of an application file that the caller has read: its text is data. edit may remove parts of its tree
+// that other programs read. more has further metric providers; nil: there are none.
+func LoadText(fsys fs.FS, name string, data []byte, edit func(*definition.Source) error,
+	more *ProvidersFile) (*Application, error) {
+	l := newLoader(fsys, name, more)
+	if err := l.parseApplication(data, nil); err != nil {
+		return nil, err
+	}
+	if err := edit(l.src); err != nil {
+		return nil, err
+	}
+	return applicationOf(l.readDefinitions())
 }
 
 // ProvidersFile is a file with metric providers in the shape of piped's configuration.
@@ -67,60 +92,66 @@ type ProvidersFile struct {
 	Data []byte
 }
 
-// LoadWithProviders is [Load] with further metric providers; nil: there are none.
-func LoadWithProviders(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*Application, error) {
-	files, err := ReadFiles(fsys, name, from, more)
-	if err != nil {
-		return nil, err
-	}
-	if files.Problems != nil {
-		return nil, files.Problems
-	}
-	return files.Application, nil
-}
-
-// ReadFiles reads the files of an application as [LoadWithProviders] does, and returns them also if they cannot be
-// deployed. It returns an error only if the application file cannot be read or evaluated.
+// ReadFiles reads the files of an application as [Load] does, and returns them also if they cannot be deployed. It
+// returns an error only if the application file cannot be read or evaluated. more has further metric providers; nil:
+// there are none.
 func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*Files, error) {
 	file, err := locate.File(fsys, name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err, Next: nextForFolder(name, err)}
 	}
-	l := &loader{fsys: fsys, providersFile: more, app: &Application{File: file, Source: map[string]string{}}}
+	l := newLoader(fsys, file, more)
 	data := []byte(onlyDefinitions)
-	implied := file != path.Clean(name) && path.Base(file) == locate.ServiceFile
-	if !implied {
+	l.implied = file != path.Clean(name) && path.Base(file) == locate.ServiceFile
+	if !l.implied {
 		if data, err = l.readFile(file); err != nil {
 			return nil, &sluice.Error{Op: "read the application", Resource: file, Err: locate.WithoutPath(err),
 				Next: "create a regular file with this name in the folder of the application"}
 		}
 	}
+	if err := l.parseApplication(data, from); err != nil {
+		return nil, err
+	}
+	return l.readDefinitions()
+}
+
+func newLoader(fsys fs.FS, file string, more *ProvidersFile) *loader {
+	return &loader{fsys: fsys, providersFile: more, app: &Application{File: file, Source: map[string]string{}}}
+}
+
+// parseApplication parses the application file, after its evaluation if its format is a program.
+func (l *loader) parseApplication(data []byte, from Evaluator) error {
+	file := l.app.File
 	if locate.IsEcspresso(file, data) {
 		if from == nil {
-			return nil, &sluice.Error{Op: "read the application", Resource: file,
+			return &sluice.Error{Op: "read the application", Resource: file,
 				Err: errOnlyCommandLine, Next: "use sluice deploy"}
 		}
 		l.evaluator = from
 	}
 	shown, data, err := l.render(file, data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.app.Text = data
 	if l.src, err = definition.Parse(shown, data); err != nil {
-		return nil, err
+		return err
 	}
 	l.src.HideSecrets()
 	l.app.src = l.src
-	l.from, l.implied = from, implied
-	if from != nil {
+	if l.from = from; from != nil {
 		l.environment = from.EnvironmentName()
 	}
+	return nil
+}
+
+// readDefinitions reads the values of the application file, and the definitions that it names.
+func (l *loader) readDefinitions() (*Files, error) {
 	l.loadApplication()
 	if l.unchosen != nil {
 		return nil, l.unchosen
 	}
-	if implied {
+	if l.implied {
 		l.implyAccess()
 		l.app.Notes = append(l.app.Notes, "there is no application file, so there is no pipeline: sluice init writes one")
 	}
