@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
@@ -98,6 +99,16 @@ func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
 		c.compareMember(name, in[name], has[name])
 	}
 	return c.sortedDifferences()
+}
+
+// ComparePrimarySet is [CompareTaskSet] for the PRIMARY task set of a service, if it has one.
+func ComparePrimarySet(want *Service, have *ecstypes.Service) []Difference {
+	for i := range have.TaskSets {
+		if set := &have.TaskSets[i]; aws.ToString(set.Status) == "PRIMARY" {
+			return CompareTaskSet(want, set)
+		}
+	}
+	return nil
 }
 
 // compareMember compares one top-level member.

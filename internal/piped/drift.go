@@ -74,60 +74,44 @@ func (p *plugin) isHandled(ctx context.Context, deployment string) bool {
 }
 
 func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application,
-	live *ecs.ServiceState, addresses map[string]bool) ([]fileChange, error) {
-	var all []fileChange
-	add := func(of string, diffs []definition.Difference) {
-		for _, d := range diffs {
-			all = append(all, fileChange{of, d})
-		}
-	}
-	serving := live.Serving()
-	if serving == "" {
-		add("task definition", []definition.Difference{{Path: "family", Have: "no running version",
-			Want: aws.ToString(app.Task.Input.Family)}})
-	} else {
-		td, err := pl.definitions.Read(ctx, serving)
-		if err != nil {
-			return nil, err
-		}
-		add("task definition", definition.CompareTask(app.Task, td))
-		tags, err := compareTags(ctx, pl, app, serving)
-		if err != nil {
-			return nil, err
-		}
-		add("task definition", tags)
+	live *ecs.ServiceState, addresses map[string]bool) ([]plan.Change, error) {
+	all, err := taskDifferences(ctx, pl, app, live.Serving())
+	if err != nil {
+		return nil, err
 	}
 	service, err := scaledService(ctx, pl, app, live)
 	if err != nil {
 		return nil, err
 	}
-	add("service", definition.CompareService(service, &live.Raw))
-	for i := range live.Raw.TaskSets {
-		if ts := &live.Raw.TaskSets[i]; aws.ToString(ts.Status) == "PRIMARY" {
-			add("task set", definition.CompareTaskSet(app.Service, ts))
-		}
-	}
+	all = append(all, plan.ChangesOf("service", definition.CompareService(service, &live.Raw))...)
+	all = append(all, plan.ChangesOf("task set", definition.ComparePrimarySet(app.Service, &live.Raw))...)
 	beside, err := additionalChanges(ctx, pl, c, app, live, addresses)
-	for _, b := range beside {
-		add(b.Of, []definition.Difference{{Path: b.Path, Have: b.Have, Want: b.Want}})
-	}
-	return slices.DeleteFunc(all, func(c fileChange) bool {
-		return slices.ContainsFunc(app.IgnoredDrift, func(f appfile.IgnoredField) bool { return f.Covers(c.subject, c.Path) })
+	return slices.DeleteFunc(append(all, beside...), func(c plan.Change) bool {
+		return slices.ContainsFunc(app.IgnoredDrift, func(f appfile.IgnoredField) bool { return f.Covers(c.Of, c.Path) })
 	}), err
 }
 
-// compareTags compares the tags of the file's task definition with those of the revision that serves. They can change, so
-// they are read each time, if the file has any.
-func compareTags(ctx context.Context, pl *activeTarget, app *appfile.Application,
-	serving string) ([]definition.Difference, error) {
-	if len(app.Task.Input.Tags) == 0 {
-		return nil, nil
+// taskDifferences compares the task definition of the file with the revision that serves. The tags of a revision can
+// change, so they are read each time, if the file has any.
+func taskDifferences(ctx context.Context, pl *activeTarget, app *appfile.Application, serving string) ([]plan.Change,
+	error) {
+	if serving == "" {
+		return []plan.Change{{Of: "task definition", Path: "family", Have: "no running version",
+			Want: aws.ToString(app.Task.Input.Family)}}, nil
 	}
-	td, err := ecs.ReadTagged(ctx, pl.account.ECS(), serving)
+	td, err := pl.definitions.Read(ctx, serving)
 	if err != nil {
 		return nil, err
 	}
-	return definition.CompareTags(app.Task, td.Tags), nil
+	diffs := definition.CompareTask(app.Task, td)
+	if len(app.Task.Input.Tags) > 0 {
+		tagged, err := ecs.ReadTagged(ctx, pl.account.ECS(), serving)
+		if err != nil {
+			return nil, err
+		}
+		diffs = append(diffs, definition.CompareTags(app.Task, tagged.Tags)...)
+	}
+	return plan.ChangesOf("task definition", diffs), nil
 }
 
 // scaledService returns the service definition, without a desired count that differs if Application Auto Scaling sets
@@ -180,7 +164,7 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 	return mode.ChangesOutsideFiles(app, seen), nil
 }
 
-func shortReason(diffs []fileChange) string {
+func shortReason(diffs []plan.Change) string {
 	if len(diffs) == 1 {
 		return "There is 1 difference"
 	}
@@ -188,10 +172,10 @@ func shortReason(diffs []fileChange) string {
 }
 
 // driftReason returns one line for each difference, with the value in AWS and in the files.
-func driftReason(target string, diffs []fileChange) string {
+func driftReason(target string, diffs []plan.Change) string {
 	lines := []string{"The state on " + target + " differs from the files:"}
 	for _, d := range diffs {
-		lines = append(lines, fmt.Sprintf("- %s %s: is %s, should be %s", d.subject, d.Path, d.Have, d.Want))
+		lines = append(lines, fmt.Sprintf("- %s %s: is %s, should be %s", d.Of, d.Path, d.Have, d.Want))
 	}
 	return strings.Join(lines, "\n")
 }

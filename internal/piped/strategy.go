@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // DetermineStrategy chooses the pipeline whenever the running version would change in any way, with
@@ -36,15 +36,7 @@ func (p *plugin) DetermineStrategy(_ context.Context,
 		Summary: "Quick sync: neither the task definition nor the service definition changed"}, nil
 }
 
-// fileChange is a difference between the files of two commits.
-type fileChange struct {
-	subject string
-	definition.Difference
-}
-
-func (c fileChange) String() string { return fmt.Sprintf("%s: %s → %s", c.Path, c.Have, c.Want) }
-
-func changeSummary(changes []fileChange) string {
+func changeSummary(changes []plan.Change) string {
 	const most = 3
 	var all []string
 	for i, c := range changes {
@@ -52,7 +44,7 @@ func changeSummary(changes []fileChange) string {
 			all = append(all, fmt.Sprintf("and %d more", len(changes)-most))
 			break
 		}
-		all = append(all, c.String())
+		all = append(all, fmt.Sprintf("%s: %s → %s", c.Path, c.Have, c.Want))
 	}
 	return strings.Join(all, ", ")
 }

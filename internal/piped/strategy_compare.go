@@ -8,43 +8,37 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // compareApplications returns the differences between the files of two commits that matter to AWS.
 // AWS's defaults are known, so an explicit default is no difference.
-func compareApplications(running, target *appfile.Application) []fileChange {
-	var all []fileChange
-	add := func(of string, diffs ...definition.Difference) {
-		for _, d := range diffs {
-			all = append(all, fileChange{of, d})
-		}
-	}
-	add("task definition", definition.CompareTaskFiles(target.Task, running.Task)...)
+func compareApplications(running, target *appfile.Application) []plan.Change {
+	all := plan.ChangesOf("task definition", definition.CompareTaskFiles(target.Task, running.Task))
 	switch a, b := running.Service, target.Service; {
 	case a == nil && b == nil:
 	case a == nil || b == nil:
-		add("service", definition.Difference{Path: "serviceName", Have: serviceNameOf(a), Want: serviceNameOf(b)})
+		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: serviceNameOf(a), Want: serviceNameOf(b)})
 	default:
-		add("service", definition.CompareServiceFiles(b, a)...)
+		all = append(all, plan.ChangesOf("service", definition.CompareServiceFiles(b, a))...)
 	}
-	add("target group", compareGroups("primary", running.Primary, target.Primary)...)
-	add("target group", compareGroups("canary", running.Canary, target.Canary)...)
-	return uniqueChanges(all)
+	all = append(all, compareGroups("primary", running.Primary, target.Primary)...)
+	return uniqueChanges(append(all, compareGroups("canary", running.Canary, target.Canary)...))
 }
 
-func uniqueChanges(all []fileChange) []fileChange {
-	var out []fileChange
+func uniqueChanges(all []plan.Change) []plan.Change {
+	var out []plan.Change
 	for _, c := range all {
-		if !slices.ContainsFunc(out, func(x fileChange) bool { return x.subject == c.subject && x.Path == c.Path }) {
+		if !slices.ContainsFunc(out, func(x plan.Change) bool { return x.Of == c.Of && x.Path == c.Path }) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-func compareGroups(side string, a, b *appfile.TargetGroup) []definition.Difference {
+func compareGroups(side string, a, b *appfile.TargetGroup) []plan.Change {
 	if text, other := groupText(a), groupText(b); text != other {
-		return []definition.Difference{{Path: side, Have: text, Want: other}}
+		return []plan.Change{{Of: "target group", Path: side, Have: text, Want: other}}
 	}
 	return nil
 }

@@ -143,6 +143,21 @@ type Change struct {
 	Kind ChangeKind `json:"kind"`
 }
 
+// ChangesOf returns the differences of a resource as changes.
+func ChangesOf(of string, diffs []definition.Difference) (all []Change) {
+	for _, d := range diffs {
+		kind := Alters
+		switch {
+		case d.Added:
+			kind = Adds
+		case d.Removed:
+			kind = Removes
+		}
+		all = append(all, Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want, Kind: kind})
+	}
+	return all
+}
+
 // Member returns the top-level member of the definition that the change is in.
 func (c Change) Member() string { return definition.TopLevelMember(c.Path) }
 

@@ -90,11 +90,7 @@ func changedMembers(app *appfile.Application, live plan.AWSState) (changed map[s
 		return app.Service.Given, true
 	}
 	diffs, _ := definition.SplitFixed(definition.CompareService(app.Service, live.Service))
-	for i := range live.Service.TaskSets {
-		if set := &live.Service.TaskSets[i]; set.Status != nil && *set.Status == "PRIMARY" {
-			diffs = append(diffs, definition.CompareTaskSet(app.Service, set)...)
-		}
-	}
+	diffs = append(diffs, definition.ComparePrimarySet(app.Service, live.Service)...)
 	for _, d := range diffs {
 		changed[definition.TopLevelMember(d.Path)] = true
 	}

@@ -11,15 +11,9 @@ import (
 // findChanges returns the differences between the files and the running service. It applies the
 // defaults of AWS, so an omitted default is no difference.
 func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
-	var all []plan.Change
-	if live.Definition == nil {
-		all = appendDifferences(all, "task definition", app.Task.Members())
-	} else {
-		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))
-		all = appendDifferences(all, "task definition", definition.CompareTags(app.Task, live.DefinitionTags))
-	}
+	all := plan.ChangesOf("task definition", compareDefinition(app, live))
 	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
-		all = appendDifferences(all, "service", app.Service.Members())
+		all = append(all, plan.ChangesOf("service", app.Service.Members())...)
 	} else {
 		all = append(all, rulesOf(Of(app)).listChanges(app, live)...)
 	}
@@ -29,7 +23,7 @@ func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
 // listServiceChanges lists the changes that UpdateService and new task sets make.
 func listServiceChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
 	changed, _ := definition.SplitFixed(definition.CompareService(app.Service, live.Service))
-	return appendDifferences(appendDifferences(nil, "service", changed), "service", taskSetDifferences(app, live))
+	return plan.ChangesOf("service", append(changed, definition.ComparePrimarySet(app.Service, live.Service)...))
 }
 
 // warnFixed warns about members that differ from the running service and that ECS sets only when it creates a service.
@@ -42,30 +36,6 @@ func warnFixed(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		addWarningAt(p, app.PlaceOfText(d.Want, d.Path, d.Path+"Arn"), "%s stays %s, not %s: ECS sets it only when it creates a service. Correct it in "+
 			"the service definition, or leave it out", d.Path, d.Have, d.Want)
 	}
-}
-
-func taskSetDifferences(app *appfile.Application, live plan.AWSState) []definition.Difference {
-	for i := range live.Service.TaskSets {
-		ts := &live.Service.TaskSets[i]
-		if ts.Status != nil && *ts.Status == "PRIMARY" {
-			return definition.CompareTaskSet(app.Service, ts)
-		}
-	}
-	return nil
-}
-
-func appendDifferences(all []plan.Change, of string, diffs []definition.Difference) []plan.Change {
-	for _, d := range diffs {
-		kind := plan.Alters
-		switch {
-		case d.Added:
-			kind = plan.Adds
-		case d.Removed:
-			kind = plan.Removes
-		}
-		all = append(all, plan.Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want, Kind: kind})
-	}
-	return all
 }
 
 // listChanges lists the changes of the deployment: leftovers that it removes, and the differences

@@ -60,7 +60,7 @@ func codeDeployText(p *plan.Plan, s plan.Stage) string {
 }
 
 func listCodeDeployChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
-	return appendDifferences(nil, "service", definition.CompareForCodeDeploy(app.Service, live.Service))
+	return plan.ChangesOf("service", definition.CompareForCodeDeploy(app.Service, live.Service))
 }
 
 // refuseCodeDeploy rejects a service that CodeDeploy cannot deploy.
@@ -152,7 +152,7 @@ func planCodeDeploy(p *plan.Plan, app *appfile.Application, live plan.AWSState, 
 
 // needsDeployment reports whether a setting that the AppSpec carries differs.
 func needsDeployment(app *appfile.Application, live plan.AWSState) bool {
-	if live.Definition == nil || len(diffWithNewest(app, live)) > 0 {
+	if live.Definition == nil || len(compareDefinition(app, live)) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(definition.CompareForCodeDeploy(app.Service, live.Service),

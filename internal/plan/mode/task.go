@@ -62,7 +62,7 @@ func makeStandalone(app *appfile.Application, live plan.AWSState, o Options) (*p
 		"the task is not run: runStandaloneTask is false"+defaultText(app)+
 			"; to run it, use sluice run, or set runStandaloneTask: true to run it with each deployment")
 	if live.Identical == "" {
-		p.Changes = appendDifferences(nil, "task definition", diffWithNewest(app, live))
+		p.Changes = plan.ChangesOf("task definition", compareDefinition(app, live))
 	}
 	return withRollback(p), addSteps(p, app, live)
 }
@@ -127,8 +127,9 @@ func withRollback(p *plan.Plan) *plan.Plan {
 	return p
 }
 
-// diffWithNewest returns the differences between the newest revision and the file.
-func diffWithNewest(app *appfile.Application, live plan.AWSState) []definition.Difference {
+// compareDefinition returns the differences between the file and the revision that serves, or the newest one of a
+// standalone task.
+func compareDefinition(app *appfile.Application, live plan.AWSState) []definition.Difference {
 	if live.Definition == nil {
 		return app.Task.Members()
 	}
@@ -215,7 +216,7 @@ func MakeRun(app *appfile.Application, live plan.AWSState, o RunOptions) (*plan.
 		return nil, err
 	}
 	p.Stages = []plan.Stage{newTaskStage(p, 0, t, app.Timeout, live)}
-	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)),
+	p.Changes = append(plan.ChangesOf("task definition", compareDefinition(app, live)),
 		plan.Change{Of: "task", Path: "run", Have: "-", Want: plan.TaskCountText(t.Count) + " of " + p.To,
 			Kind: plan.Adds})
 	return withRollback(p), nil
