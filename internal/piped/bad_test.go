@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // What piped sends may lack anything: an answer is a sentence, or a state with its
@@ -81,6 +82,6 @@ func (r *rig) badLive(good *contract.DeploymentSource) {
 		if s := out.GetSyncState(); err != nil || s.GetStatus() != c.want || !strings.Contains(s.GetReason(), c.tells) {
 			r.Errorf("live state of %s: %v %v", name, out, err)
 		}
-		must(r, contract.Check(out))
+		must(r, contracttest.Check(out))
 	}
 }

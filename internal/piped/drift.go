@@ -97,7 +97,7 @@ func taskDifferences(ctx context.Context, pl *activeTarget, app *appfile.Applica
 	error) {
 	if serving == "" {
 		return []plan.Change{{Of: "task definition", Path: "family", Have: "no running version",
-			Want: aws.ToString(app.Task.Input.Family)}}, nil
+			Want: aws.ToString(app.Task.Input.Family), Kind: plan.Alters}}, nil
 	}
 	td, err := pl.definitions.Read(ctx, serving)
 	if err != nil {

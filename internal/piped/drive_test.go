@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // The pipeline of most tests, with a stage of another plugin in it.
@@ -147,7 +148,7 @@ func (r *rig) begin(running, target source, withs ...*contract.BuildPipelineSync
 			&contract.BuildQuickSyncStagesRequest{Rollback: true}))(r).GetStages()
 	}
 	d.accept(withs)
-	must(r, contract.Check(d.Deployment))
+	must(r, contracttest.Check(d.Deployment))
 	r.piped.set(func() { r.piped.known[d.Id] = true })
 	return d
 }
@@ -169,7 +170,7 @@ func (d *deployment) accept(asked []*contract.BuildPipelineSyncStagesRequest_Sta
 			d.rig.Fatalf("missing stage with index %d", s.GetIndex())
 		}
 		s.Id = fmt.Sprintf("%s-stage-%d", d.Id, i)
-		must(d.rig, contract.Check(s))
+		must(d.rig, contracttest.Check(s))
 	}
 }
 

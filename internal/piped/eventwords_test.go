@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/eventtest"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // Reasons why PipeCD's page shows nothing for an event.
@@ -61,7 +62,7 @@ func logOf(e sluice.Envelope) *stageLog {
 
 func stageLogOutput(t *testing.T, e sluice.Envelope) (text string) {
 	for _, block := range logOf(e).unsent {
-		if err := contract.Check(&contract.ReportStageLogsRequest{DeploymentId: "d", StageId: "s",
+		if err := contracttest.Check(&contract.ReportStageLogsRequest{DeploymentId: "d", StageId: "s",
 			Blocks: []*contract.LogBlock{block}}); err != nil {
 			t.Errorf("piped refuses the line of event %s: %v", e.Kind, err)
 		}

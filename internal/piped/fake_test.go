@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // fake is piped's side of the contract: it keeps metadata and logs, and holds what
@@ -82,7 +83,7 @@ func (f *fake) stop() {
 // strict answers InvalidArgument as piped's validation does, and remembers it: no
 // test expects one.
 func (f *fake) strict(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if err := contract.Check(req.(proto.Message)); err != nil {
+	if err := contracttest.Check(req.(proto.Message)); err != nil {
 		f.mistake("%T: %v", req, err)
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

@@ -15,6 +15,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // look asks for the live state as piped does once a minute.
@@ -23,7 +24,7 @@ func (r *rig) look(src *contract.DeploymentSource) *contract.GetLivestateRespons
 	out := got(r.plugin.live.GetLivestate(context.Background(), &contract.GetLivestateRequest{PipedId: "piped-1",
 		ApplicationId:   "app-1",
 		ApplicationName: "web", DeploySource: src, DeployTargets: []string{"dt"}}))(r)
-	must(r, contract.Check(out))
+	must(r, contracttest.Check(out))
 	return out
 }
 

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // page keeps what piped is told of a log.
@@ -24,7 +25,7 @@ func (p *page) ReportStageLogs(_ context.Context, in *contract.ReportStageLogsRe
 	_ ...grpc.CallOption) (*contract.ReportStageLogsResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := contract.Check(in); err != nil {
+	if err := contracttest.Check(in); err != nil {
 		p.t.Error(err)
 	}
 	p.blocks = append(p.blocks, in.GetBlocks()...)
@@ -36,7 +37,7 @@ func (p *page) ReportStageLogsFromLastCheckpoint(_ context.Context,
 	_ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := contract.Check(in); err != nil {
+	if err := contracttest.Check(in); err != nil {
 		p.t.Error(err)
 	}
 	p.ended = in.GetCompleted()

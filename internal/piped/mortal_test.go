@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // point is where a plugin dies: before or after its n-th write to AWS, or before or
@@ -156,7 +157,7 @@ func (l *life) middleware(stack *middleware.Stack) error {
 // chooseText passes a call on to piped, held against the contract's rules.
 func chooseText[In proto.Message, Out any](l *life, ctx context.Context, in In,
 	call func(context.Context, In) (Out, error)) (out Out, err error) {
-	if err := contract.Check(in); err != nil {
+	if err := contracttest.Check(in); err != nil {
 		l.fake.mistake("%T: %v", in, err)
 		return out, err
 	}

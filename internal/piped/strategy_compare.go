@@ -18,7 +18,8 @@ func compareApplications(running, target *appfile.Application) []plan.Change {
 	switch a, b := running.Service, target.Service; {
 	case a == nil && b == nil:
 	case a == nil || b == nil:
-		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: serviceNameOf(a), Want: serviceNameOf(b)})
+		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: serviceNameOf(a), Want: serviceNameOf(b),
+			Kind: plan.Alters})
 	default:
 		all = append(all, plan.ChangesOf("service", definition.CompareServiceFiles(b, a))...)
 	}
@@ -38,7 +39,7 @@ func uniqueChanges(all []plan.Change) []plan.Change {
 
 func compareGroups(side string, a, b *appfile.TargetGroup) []plan.Change {
 	if text, other := groupText(a), groupText(b); text != other {
-		return []plan.Change{{Of: "target group", Path: side, Have: text, Want: other}}
+		return []plan.Change{{Of: "target group", Path: side, Have: text, Want: other, Kind: plan.Alters}}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 // The generated code holds exactly what the .proto files say. They are written one
@@ -149,7 +149,7 @@ func describeField(f protoreflect.FieldDescriptor, name string) string {
 	case f.IsList():
 		kind = "repeated " + kind
 	}
-	return fmt.Sprintf("field %s %d %s %s", name, f.Number(), kind, contract.RuleText(f))
+	return fmt.Sprintf("field %s %d %s %s", name, f.Number(), kind, contracttest.RuleText(f))
 }
 
 func kindOf(f protoreflect.FieldDescriptor) string {

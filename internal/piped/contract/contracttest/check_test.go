@@ -1,4 +1,4 @@
-package contract_test
+package contracttest_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/piped/contract/contracttest"
 )
 
 func TestCheckNamesTheFieldThatPipedWouldRefuse(t *testing.T) {
@@ -36,7 +37,7 @@ func TestCheckNamesTheFieldThatPipedWouldRefuse(t *testing.T) {
 		{&contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "r"}, Path: "/web"},
 			"path does not fit"},
 	} {
-		err := contract.Check(c.m)
+		err := contracttest.Check(c.m)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
 			t.Errorf("%T: %v, want %q", c.m, err, c.wrong)
 		}

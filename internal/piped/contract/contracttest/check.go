@@ -1,12 +1,8 @@
-// Package contract is PipeCD's contract between piped and its plugins. It contains messages and
-// services with PipeCD's package names and field numbers, generated from the .proto files of this
-// directory. It also contains piped's rules for messages.
+// Package contracttest checks messages against piped's rules, as piped does. Only tests need that: piped refuses a
+// message that breaks a rule.
 //
-// It is written from the contract, not from PipeCD's code, and contains only what a plugin needs.
-// generate.sh makes the Go code; a test fails when that is out of date.
-//
-// Start reading at deployment.proto, then [Check].
-package contract
+// Start reading at [Check].
+package contracttest
 
 import (
 	"fmt"
@@ -15,6 +11,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
 // Check checks a message and its nested messages against the rules of the fields. Its error names
@@ -73,12 +71,12 @@ func checkList(f protoreflect.FieldDescriptor, l protoreflect.List, path string)
 	return nil
 }
 
-func ruleOf(f protoreflect.FieldDescriptor) *Rule {
-	r, _ := proto.GetExtension(f.Options(), E_Rule).(*Rule)
+func ruleOf(f protoreflect.FieldDescriptor) *contract.Rule {
+	r, _ := proto.GetExtension(f.Options(), contract.E_Rule).(*contract.Rule)
 	return r
 }
 
-func checkValue(f protoreflect.FieldDescriptor, r *Rule, v protoreflect.Value, path string) error {
+func checkValue(f protoreflect.FieldDescriptor, r *contract.Rule, v protoreflect.Value, path string) error {
 	switch {
 	case r == nil:
 		return nil
@@ -94,4 +92,20 @@ func checkValue(f protoreflect.FieldDescriptor, r *Rule, v protoreflect.Value, p
 		return fmt.Errorf("%s does not fit %s", path, r.GetPattern())
 	}
 	return nil
+}
+
+// RuleText is the rule of a field as a file gives it: "min_len 1".
+func RuleText(f protoreflect.FieldDescriptor) (text string) {
+	r := ruleOf(f)
+	if r == nil {
+		return ""
+	}
+	r.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		text = fmt.Sprintf("%s %v", d.Name(), v)
+		if d.Kind() == protoreflect.StringKind {
+			text = fmt.Sprintf("%s %q", d.Name(), v.String())
+		}
+		return true
+	})
+	return text
 }
