@@ -1,10 +1,7 @@
 package piped
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -141,37 +138,26 @@ func loadBaseline(ctx context.Context, h *host) (g baseline, ok bool, err error)
 	if err != nil || !ok {
 		return g, false, err
 	}
-	if err := unpackValue(data, &g); err != nil {
+	text, err := decompressText(string(data))
+	if err == nil {
+		err = json.Unmarshal(text, &g)
+	}
+	if err != nil {
 		return g, false, fmt.Errorf("read the saved value %s: %w", keyBaseline, err)
 	}
 	return g, true, nil
 }
 
 func saveBaseline(ctx context.Context, h *host, g baseline) error {
-	data, err := packValue(g)
+	data, err := json.Marshal(g)
 	if err != nil {
 		return err
 	}
-	return h.Save(ctx, keyBaseline, data)
-}
-
-// packValue returns a value as compressed JSON, in base64: metadata are text.
-func packValue(v any) ([]byte, error) {
-	var b bytes.Buffer
-	text := base64.NewEncoder(base64.StdEncoding, &b)
-	z := gzip.NewWriter(text)
-	if err := errors.Join(json.NewEncoder(z).Encode(v), z.Close(), text.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-func unpackValue(data []byte, v any) error {
-	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data)))
+	text, err := compressText(data)
 	if err != nil {
 		return err
 	}
-	return json.NewDecoder(z).Decode(v)
+	return h.Save(ctx, keyBaseline, []byte(text))
 }
 
 // ownIndex returns the index of a stage among the stages of this plugin: piped counts all plugins'

@@ -85,13 +85,8 @@ func compressValue(value []byte) (string, error) {
 	if len(value) <= maxPlainBytes && utf8.Valid(value) && !strings.HasPrefix(string(value), compressedPrefix) {
 		return string(value), nil
 	}
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(value)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return "", err
-	}
-	return compressedPrefix + base64.StdEncoding.EncodeToString(b.Bytes()), nil
+	text, err := compressText(value)
+	return compressedPrefix + text, err
 }
 
 func decompressValue(text string) ([]byte, error) {
@@ -99,11 +94,20 @@ func decompressValue(text string) ([]byte, error) {
 	if !ok {
 		return []byte(text), nil
 	}
-	data, err := base64.StdEncoding.DecodeString(packed)
-	if err != nil {
-		return nil, err
-	}
-	r, err := gzip.NewReader(bytes.NewReader(data))
+	return decompressText(packed)
+}
+
+// compressText returns data compressed, in base64: metadata are text.
+func compressText(data []byte) (string, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	err = errors.Join(err, w.Close())
+	return base64.StdEncoding.EncodeToString(b.Bytes()), err
+}
+
+func decompressText(text string) ([]byte, error) {
+	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
 	if err != nil {
 		return nil, err
 	}
