@@ -89,9 +89,7 @@ func (c *commands) answerHooks(ctx context.Context, command *contract.Command) e
 	if !c.plan.Mode().HasService() {
 		return nil
 	}
-	h := *c.host
-	h.prefix = ""
-	key := "answered " + command.GetId()
+	h, key := c.host.ofAllTargets(), "answered "+command.GetId()
 	if _, used, err := h.Load(ctx, key); err != nil || used {
 		return err
 	}

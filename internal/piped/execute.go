@@ -131,10 +131,8 @@ func (t *targetRun) refuseOfficial(ctx context.Context) error {
 	if t.hasBaseline {
 		return nil
 	}
-	h := *t.host
-	h.prefix = ""
 	for _, key := range officialKeys {
-		if _, there, err := h.Load(ctx, key); err != nil || !there {
+		if _, there, err := t.host.ofAllTargets().Load(ctx, key); err != nil || !there {
 			if err != nil {
 				return err
 			}

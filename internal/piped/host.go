@@ -70,6 +70,13 @@ func (h *host) Began() time.Time { return h.start }
 
 func (h *host) Emit(ev sluice.Event) { h.report(ev) }
 
+// ofAllTargets returns the host of values that the deploy targets of the deployment share.
+func (h *host) ofAllTargets() *host {
+	all := *h
+	all.prefix = ""
+	return &all
+}
+
 func (h *host) metadataError(what, key string, err error) error {
 	if err == nil {
 		return nil

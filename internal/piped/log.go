@@ -152,19 +152,11 @@ func (l *stageLog) sendCheckpoint(complete bool) bool {
 			_, err := l.piped.ReportStageLogsFromLastCheckpoint(ctx, r)
 			return err
 		}); err != nil {
-			l.sinceCheckpoint = l.sinceCheckpoint[min(len(l.sinceCheckpoint), countBlocks(all[:i])):]
 			return false
 		}
+		l.sinceCheckpoint = l.sinceCheckpoint[len(part):]
 	}
-	l.sinceCheckpoint = nil
 	return true
-}
-
-func countBlocks(all [][]*contract.LogBlock) (n int) {
-	for _, part := range all {
-		n += len(part)
-	}
-	return n
 }
 
 // splitBlocks splits blocks into reports of a size that gRPC accepts.

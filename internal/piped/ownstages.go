@@ -82,9 +82,9 @@ func (t *targetRun) saveKept(ctx context.Context, s plan.Stage, failed error) er
 	if !keeps {
 		return failed
 	}
-	h, key := *t.host, keyKeptBefore
+	h, key := t.host, keyKeptBefore
 	if s.Task.When == plan.StepAfter {
-		h.prefix, key = "", keyKeptAfter
+		h, key = h.ofAllTargets(), keyKeptAfter
 	}
 	failed = fmt.Errorf("%w%s", failed, effect)
 	return errors.Join(failed, h.Save(ctx, key, []byte(failed.Error())))
@@ -96,9 +96,7 @@ func (t *targetRun) loadKept(ctx context.Context) (string, error) {
 	if err != nil || kept {
 		return string(why), err
 	}
-	h := *t.host
-	h.prefix = ""
-	if why, kept, err = h.Load(ctx, keyKeptAfter); err != nil || !kept {
+	if why, kept, err = t.host.ofAllTargets().Load(ctx, keyKeptAfter); err != nil || !kept {
 		return "", err
 	}
 	known := t.knownStages()
