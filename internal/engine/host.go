@@ -65,30 +65,12 @@ func (h *host) Emit(ev sluice.Event) {
 	}
 }
 
-// releaseClaim removes the claim tag from the service.
-func (r *run) releaseClaim(ctx context.Context, contested bool) error {
-	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
-	if err != nil {
-		return err
-	}
-	return w.Release(ctx, contested)
-}
-
 // openOutsideStages opens a [stage.Run] for work before, between and after the stages. It may make
 // the writes that the plan lists for the rollback.
 func (r *run) openOutsideStages(c stage.Config) (*stage.Run, error) {
 	c.Account, c.Clock, c.Plan, c.Index, c.Deployment = r.Account, r.Clock, r.plan, len(r.plan.Stages), r.d.ID
 	c.Host, c.Facts = &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}, &r.facts
 	return stage.Open(c)
-}
-
-// returnScaling restores the auto scaling suspensions that the deployment changed.
-func (r *run) returnScaling(ctx context.Context, c stage.Config) error {
-	w, err := r.openOutsideStages(c)
-	if err != nil {
-		return err
-	}
-	return w.ReturnScaling(context.WithoutCancel(ctx))
 }
 
 // returnScalingTimeout is how long a process that stops running a deployment tries to restore auto
@@ -98,7 +80,11 @@ const returnScalingTimeout = 20 * time.Second
 // tryReturnScaling restores auto scaling because no process runs the deployment from now on. A
 // failure is reported as a warning and does not stop the process from ending.
 func (r *run) tryReturnScaling(ctx context.Context) error {
-	err := r.returnScaling(ctx, stage.Config{CheckRetry: func() error { return nil }, RetryFor: r.Clock.NetworkTime(returnScalingTimeout)})
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: func() error { return nil },
+		RetryFor: r.Clock.NetworkTime(returnScalingTimeout)})
+	if err == nil {
+		err = w.ReturnScaling(context.WithoutCancel(ctx))
+	}
 	if err == nil {
 		return nil
 	}

@@ -282,17 +282,27 @@ func (r *run) handOver(ctx context.Context, s plan.Stage, left error) (waiting s
 	if err := r.returnScalingForWait(ctx); err != nil {
 		return "", err
 	}
-	if err := r.releaseClaim(ctx, false); err != nil {
-		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not released: " +
-			err.Error()}); err != nil {
-			return "", err
-		}
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
+	if err == nil {
+		_, err = w.Release(ctx, false)
+	}
+	if err := r.warnOfClaim(ctx, err); err != nil {
+		return "", err
 	}
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return "", err
 	}
 	to := r.plan.Mode().Deployer() + toEndIt
 	return to, r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: to, Detail: sluice.Inner(left).Error()})
+}
+
+// warnOfClaim warns if the claim on the service was not released. The deployment goes on to its end anyway;
+// [Engine.ReleaseEndedClaim] releases the claim later.
+func (r *run) warnOfClaim(ctx context.Context, why error) error {
+	if why == nil {
+		return nil
+	}
+	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not released: " + why.Error()})
 }
 
 // checkFiles returns an error if the stage needs values that the journal does not keep. Without

@@ -149,12 +149,8 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) (more bool, 
 // endDeployment records the outcome.
 func (r *run) endDeployment(ctx context.Context, step plan.Step, end stage.Ending) error {
 	step.Outcome, step.Cause = end.Outcome, joinCauses(step.Cause, end.Cause)
-	if end.ClaimErr != nil {
-		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.
-		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not released: " +
-			end.ClaimErr.Error()}); err != nil {
-			return err
-		}
+	if err := r.warnOfClaim(ctx, end.ClaimErr); err != nil {
+		return err
 	}
 	next := cmp.Or(end.Next, r.adviceText(ctx, step, end))
 	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause,
@@ -333,5 +329,5 @@ func (e *Engine) ReleaseEndedClaim(ctx context.Context, id string) (released boo
 	if err != nil {
 		return false, err
 	}
-	return w.ReleaseEnded(ctx)
+	return w.Release(ctx, true) // another deployment may have claimed the service since
 }

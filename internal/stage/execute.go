@@ -71,18 +71,11 @@ func (r *Run) Finish(ctx context.Context, o sluice.Outcome) (Ending, error) {
 	return finishDeployment(ctx, r.step, o)
 }
 
-// Release removes the claim tag after the last stage. It does nothing if the service is deleted or
-// the claim is not ours. With contested, a read showed another deployment's claim. A stale read
-// could then show ours, and Release would delete the other claim; so Release waits first.
-func (r *Run) Release(ctx context.Context, contested bool) error {
-	_, err := claim.Release(ctx, r.step, contested)
-	return err
-}
-
-// ReleaseEnded is [Run.Release] after the deployment has ended. Another deployment may have claimed
-// the service since. released is false if the claim on the service is not ours.
-func (r *Run) ReleaseEnded(ctx context.Context) (released bool, err error) {
-	return claim.Release(ctx, r.step, true)
+// Release removes the claim tag after the last stage. released is false if the service is deleted or the claim is not
+// ours. With contested, another deployment may have claimed the service. A stale read could then show our claim, and
+// Release would delete the other one; so Release waits first.
+func (r *Run) Release(ctx context.Context, contested bool) (released bool, err error) {
+	return claim.Release(ctx, r.step, contested)
 }
 
 // ReturnScaling restores auto scaling: at the end of a deployment, before the claim is released,
