@@ -153,25 +153,16 @@ func (d *Driver) readRules(ctx context.Context, l elbtypes.Listener) (all []Rule
 	return all, err
 }
 
+// readRulesOnce reads the rules of a listener. A listener without rules is read again, because its actions change.
 func (d *Driver) readRulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
-	if !hasRules(aws.ToString(l.ListenerArn)) {
-		return d.readDefaultAction(ctx, l)
-	}
-	var all []Rule
-	in := &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn, PageSize: aws.Int32(400)}
-	for {
-		out, err := d.API.DescribeRules(ctx, in)
+	if arn := aws.ToString(l.ListenerArn); !hasRules(arn) {
+		now, err := d.describeOnce(ctx, []string{arn})
 		if err != nil {
-			return nil, fmt.Errorf("read listener rules: %w", sluice.Inner(err))
+			return nil, err
 		}
-		for _, r := range out.Rules {
-			all = append(all, newRule(l, r))
-		}
-		if aws.ToString(out.NextMarker) == "" {
-			return all, nil
-		}
-		in.Marker = out.NextMarker
+		l = now[0]
 	}
+	return readActions(ctx, d.API, l)
 }
 
 func newRule(l elbtypes.Listener, r elbtypes.Rule) Rule {
@@ -249,11 +240,11 @@ func (d *Driver) FingerprintAfter(p route.Route, to sluice.Weights) string {
 }
 
 func (d *Driver) findRule(arn string) (Rule, error) {
-	i := slices.IndexFunc(d.lastRules, func(r Rule) bool { return r.ARN == arn })
-	if i < 0 {
-		return Rule{}, fmt.Errorf("rule %s was not read", arn)
+	r, ok := FindRule(d.lastRules, arn)
+	if !ok {
+		return r, fmt.Errorf("rule %s was not read", arn)
 	}
-	return d.lastRules[i], nil
+	return r, nil
 }
 
 // weightedActions returns the rule's actions with the weights, and the groups in their order.

@@ -1,7 +1,6 @@
 package alb
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -46,18 +45,7 @@ func metricDimensions(balancer, name, group string) []cwtypes.Dimension {
 // its default action.
 func hasRules(listener string) bool { return !strings.Contains(listener, ":listener/net/") }
 
-// readDefaultAction reads a listener without rules. Its one rule has the ARN of the listener. The
-// listener is read again, because its actions change.
-func (d *Driver) readDefaultAction(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
-	arn := aws.ToString(l.ListenerArn)
-	now, err := d.describeOnce(ctx, []string{arn})
-	if err != nil {
-		return nil, err
-	}
-	return []Rule{newDefaultAction(now[0])}, nil
-}
-
-// newDefaultAction returns the default action of a listener without rules.
+// newDefaultAction returns the default action of a listener without rules. This rule has the ARN of the listener.
 func newDefaultAction(l elbtypes.Listener) Rule {
 	arn := aws.ToString(l.ListenerArn)
 	return Rule{

@@ -263,21 +263,27 @@ func (p *GroupPlace) readBalancer(ctx context.Context, api *awselb.Client, cache
 }
 
 func listListeners(ctx context.Context, api *awselb.Client, balancer string, cache *ListenerCache) ([]string, error) {
+	all, err := describeListeners(ctx, api, balancer)
+	cache.keep(all)
 	var arns []string
+	for _, l := range all {
+		arns = append(arns, aws.ToString(l.ListenerArn))
+	}
+	return arns, err
+}
+
+// describeListeners reads the listeners of a load balancer.
+func describeListeners(ctx context.Context, api *awselb.Client, balancer string) (all []elbtypes.Listener, err error) {
 	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
 	for {
 		out, err := api.DescribeListeners(ctx, in)
 		if err != nil {
 			return nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
 		}
-		cache.keep(out.Listeners)
-		for _, l := range out.Listeners {
-			arns = append(arns, aws.ToString(l.ListenerArn))
+		all = append(all, out.Listeners...)
+		if in.Marker = out.NextMarker; aws.ToString(in.Marker) == "" {
+			return all, nil
 		}
-		if aws.ToString(out.NextMarker) == "" {
-			return arns, nil
-		}
-		in.Marker = out.NextMarker
 	}
 }
 

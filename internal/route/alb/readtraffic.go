@@ -250,24 +250,16 @@ func countTargets(arn string, targets []sluice.Target) view.Group {
 // readBalancerRules reads the rules of a load balancer, and returns its listeners too.
 func readBalancerRules(ctx context.Context, api *awselb.Client, balancer string) (listeners []string, all []Rule,
 	err error) {
-	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
-	for {
-		out, err := api.DescribeListeners(ctx, in)
-		if err != nil {
-			return nil, nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
+	found, err := describeListeners(ctx, api, balancer)
+	for _, l := range found {
+		listeners = append(listeners, aws.ToString(l.ListenerArn))
+		rules, err := readActions(ctx, api, l)
+		if err != nil && sluice.KindOf(err) != sluice.NotFound {
+			return nil, nil, err
 		}
-		for _, l := range out.Listeners {
-			listeners = append(listeners, aws.ToString(l.ListenerArn))
-			rules, err := readActions(ctx, api, l)
-			if err != nil && sluice.KindOf(err) != sluice.NotFound {
-				return nil, nil, err
-			}
-			all = append(all, rules...)
-		}
-		if in.Marker = out.NextMarker; aws.ToString(in.Marker) == "" {
-			return listeners, all, nil
-		}
+		all = append(all, rules...)
 	}
+	return listeners, all, err
 }
 
 // readActions returns the rules of a listener; of a listener without rules its default action.

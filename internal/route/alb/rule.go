@@ -22,6 +22,15 @@ type Rule struct {
 	protocol   string           // of the listener; empty: not read with its listener
 }
 
+// FindRule returns the rule of an ARN, if it is among all.
+func FindRule(all []Rule, arn string) (r Rule, ok bool) {
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.ARN == arn })
+	if i < 0 {
+		return r, false
+	}
+	return all[i], true
+}
+
 // forwardShares returns the target groups of the forward action, if there is one. It normalizes
 // reads: AWS may return one group in TargetGroupArn, in ForwardConfig or in both.
 func forwardShares(actions []elbtypes.Action) []sluice.Share {

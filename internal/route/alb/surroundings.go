@@ -92,24 +92,19 @@ func (r *surroundingsReader) readBalancer(ctx context.Context, arn string) error
 	for _, lb := range lbs.LoadBalancers {
 		b.Name, b.Type = aws.ToString(lb.LoadBalancerName), string(lb.Type)
 	}
-	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(arn), PageSize: aws.Int32(400)}
-	for {
-		out, err := r.api.DescribeListeners(ctx, in)
-		if err != nil {
-			return fmt.Errorf("look up listeners: %w", sluice.Inner(err))
-		}
-		for _, l := range out.Listeners {
-			c, err := r.readListener(ctx, l)
-			if err != nil {
-				return err
-			}
-			b.Listeners = append(b.Listeners, c)
-		}
-		if in.Marker = out.NextMarker; aws.ToString(in.Marker) == "" {
-			r.out.Balancers = append(r.out.Balancers, b)
-			return nil
-		}
+	listeners, err := describeListeners(ctx, r.api, arn)
+	if err != nil {
+		return err
 	}
+	for _, l := range listeners {
+		c, err := r.readListener(ctx, l)
+		if err != nil {
+			return err
+		}
+		b.Listeners = append(b.Listeners, c)
+	}
+	r.out.Balancers = append(r.out.Balancers, b)
+	return nil
 }
 
 func (r *surroundingsReader) readListener(ctx context.Context, l elbtypes.Listener) (ListenerCopy, error) {
