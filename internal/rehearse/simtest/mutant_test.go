@@ -69,7 +69,7 @@ var mutants = []mutant{
 		"\tif set := live.CreatedByAction(t.step.NewPrimaryID()); set != nil && set.Status != \"PRIMARY\" {\n",
 		"\tif set := live.CreatedByAction(t.step.NewPrimaryID()); set != nil && set.Status == \"\" {\n"},
 	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/access/balanced/rules.go",
-		"\treturn true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)\n",
+		"\treturn true, writeOver(ctx, b, rule, was)\n",
 		"\treturn true, newRouter(b).Driver.SetWeights(ctx, b.step.MakeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))\n"},
 	{"the canary service is forgotten by the rollback", "internal/stage/hosting/canaryservice/restore.go",
 		"\tif err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.step.Deployment {\n",

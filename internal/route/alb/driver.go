@@ -206,8 +206,7 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	}
 	var paths []route.Route
 	for _, r := range c.Rules() {
-		p := route.Route{ID: r.ARN, Name: r.Name(), Weights: r.percentWeights(d.Groups.Primary, d.Groups.Canary),
-			Fingerprint: Fingerprint(r.Actions)}
+		p := route.Route{ID: r.ARN, Name: r.Name(), Weights: d.WeightsOf(r), Fingerprint: Fingerprint(r.Actions)}
 		if r.forwardsOnlyTo(d.Groups.Primary) {
 			p.Fixed = &sluice.Error{
 				Op: "read the weights", Resource: r.ARN, Kind: sluice.OutsideChange,
@@ -313,11 +312,10 @@ func (d *Driver) IsSteered(r Rule) bool {
 	return len(d.Groups.RuleARNs) == 0 && r.forwardsToBoth(d.Groups.Primary, d.Groups.Canary)
 }
 
-// ExtendedActions returns the actions of a rule that forwards to the primary alone, with the canary
-// added at weight 0.
-func (d *Driver) ExtendedActions(r Rule) []elbtypes.Action {
-	return forwardTo(r.Actions, []sluice.Share{{Group: d.Groups.Primary, Weight: 100},
-		{Group: d.Groups.Canary, Weight: 0}})
+// WeightsOf returns how a rule splits requests between the two groups. The result is not Valid if the split is no whole
+// percentage.
+func (d *Driver) WeightsOf(r Rule) sluice.Weights {
+	return r.percentWeights(d.Groups.Primary, d.Groups.Canary)
 }
 
 // WriteRule replaces the actions of a rule. It writes the default rule through its listener.

@@ -43,24 +43,23 @@ func (b traffic) ResolveRouteDrift(ctx context.Context) error {
 
 // confirmEdited returns the edited rules of a read that is not older than our last write.
 func confirmEdited(ctx context.Context, b traffic) (all []editedRule, err error) {
-	for old := true; old; {
+	for {
 		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil {
 			return nil, err
 		}
 		if all, err = editedRules(ctx, b, false); err != nil {
 			return nil, err
 		}
-		old = false
+		var shown []alb.Rule
 		for _, e := range all {
-			if e.current == nil || old {
-				continue
-			}
-			if old, err = mayBeOld(ctx, b, *e.current); err != nil {
-				return nil, err
+			if e.current != nil {
+				shown = append(shown, *e.current)
 			}
 		}
+		if old, err := mayBeOld(ctx, b, shown...); err != nil || !old {
+			return all, err
+		}
 	}
-	return all, nil
 }
 
 func (b traffic) HasRouteDrift(ctx context.Context) (bool, error) {
@@ -80,8 +79,7 @@ func (b traffic) HasRouteDrift(ctx context.Context) (bool, error) {
 // and do not any more. The end of the deployment fails if that is still so.
 func warnOfLostRules(b traffic, live []alb.Rule) {
 	for _, lost := range alb.LostRules(b.step.Plan.Scope, b.step.Plan.Callers, b.rules.Listeners, live) {
-		isSteered := slices.ContainsFunc(b.step.Snapshot.Rules, func(r alb.Rule) bool { return r.ARN == lost.Route.ARN })
-		if !isSteered && b.step.IsFirstTime("lost "+lost.Route.ARN) {
+		if !isManaged(b, lost.Route.ARN) && b.step.IsFirstTime("lost "+lost.Route.ARN) {
 			b.step.EmitWarning("external change: %s. sluice does not steer this rule and leaves it: restore it, or the "+
 				"deployment ends failed", lost.Why)
 		}
@@ -113,12 +111,12 @@ func editedAmong(ctx context.Context, b traffic, live []alb.Rule, back bool) (al
 		return nil, err
 	}
 	for _, was := range b.step.Snapshot.Rules {
-		i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+		now, shown := alb.FindRule(live, was.ARN)
 		switch {
-		case i < 0:
+		case !shown:
 			all = append(all, editedRule{original: was})
-		case !marks[was.ARN].IsOwn(alb.Fingerprint(live[i].Actions), b.step.Stage.Index, back):
-			all = append(all, editedRule{original: was, current: &live[i]})
+		case !marks[was.ARN].IsOwn(alb.Fingerprint(now.Actions), b.step.Stage.Index, back):
+			all = append(all, editedRule{original: was, current: &now})
 		}
 	}
 	if back {
@@ -130,10 +128,9 @@ func editedAmong(ctx context.Context, b traffic, live []alb.Rule, back bool) (al
 // newlyForwarding returns rules that forward to both of our groups and did not when the deployment
 // began. Their requests would reach the canary, whatever its share in the plan.
 func newlyForwarding(b traffic, live []alb.Rule) (all []editedRule) {
-	for i, r := range live {
-		if b.rules.IsSteered(r) &&
-			!slices.ContainsFunc(b.step.Snapshot.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
-			all = append(all, editedRule{original: r, current: &live[i], isNewlyForwarding: true})
+	for _, r := range live {
+		if b.rules.IsSteered(r) && !isManaged(b, r.ARN) {
+			all = append(all, editedRule{original: r, current: &r, isNewlyForwarding: true})
 		}
 	}
 	return all
@@ -163,12 +160,12 @@ func applyRulePolicy(ctx context.Context, b traffic, e editedRule) error {
 
 // errRuleDiffers is the error for an edited rule. It gives the actual and the expected actions.
 func errRuleDiffers(ctx context.Context, b traffic, e editedRule) error {
-	marks, err := loadFingerprints(ctx, b)
+	ours, known, err := writtenForm(ctx, b, e.original)
 	if err != nil {
 		return err
 	}
 	was := ","
-	if ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, plannedWeights(b)); known {
+	if known {
 		was = ", sluice had written " + ours.Describe() + ","
 	}
 	return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
@@ -211,11 +208,10 @@ func resolveRuleEdit(ctx context.Context, b traffic, arn, name, live string) (st
 // reassertRule writes the rule as we wrote it last, once the variant that it sends requests to can
 // take them.
 func reassertRule(ctx context.Context, b traffic, e editedRule) error {
-	marks, err := loadFingerprints(ctx, b)
+	ours, known, err := writtenForm(ctx, b, e.original)
 	if err != nil {
 		return err
 	}
-	ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, plannedWeights(b))
 	if !known {
 		return errRuleEdited(b, e.original.ARN, e.original.Name())
 	}
@@ -229,10 +225,7 @@ func reassertRule(ctx context.Context, b traffic, e editedRule) error {
 	}
 	b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)",
 		e.original.Name())
-	if err := step.SaveShiftTime(ctx, b.step); err != nil {
-		return err
-	}
-	if err := b.rules.WriteRule(ctx, b.step.MakeWrite, *e.current, ours.Actions); err != nil {
+	if err := writeOver(ctx, b, *e.current, ours); err != nil {
 		return err
 	}
 	return step.SaveShiftTime(ctx, b.step)
@@ -241,35 +234,32 @@ func reassertRule(ctx context.Context, b traffic, e editedRule) error {
 // reattachCanary adds the canary's group at weight 0 to a rule that lost it. AWS checks the health
 // of targets only in groups that a listener forwards to.
 func reattachCanary(ctx context.Context, b traffic, e editedRule) error {
-	if _, has := e.current.Weight(b.step.Plan.Canary.ARN); has {
+	if hasCanaryGroup(b, *e.current) {
 		return nil
 	}
 	return b.rules.WriteRule(ctx, b.step.MakeWrite, *e.current,
 		b.rules.WithWeights(e.original, sluice.CanaryShare(0)).Actions)
 }
 
-// plannedWeights are all weights that the plan's stages give a rule.
-func plannedWeights(b traffic) []sluice.Weights {
-	all := []sluice.Weights{sluice.CanaryShare(0)}
+// writtenForm returns a rule of the snapshot as we wrote it last: as it was, or with weights of the plan's stages.
+func writtenForm(ctx context.Context, b traffic, rule alb.Rule) (ours alb.Rule, known bool, err error) {
+	marks, err := loadFingerprints(ctx, b)
+	planned := []sluice.Weights{sluice.CanaryShare(0)}
 	for _, s := range b.step.Plan.Stages {
 		if s.Weights != nil {
-			all = append(all, *s.Weights)
+			planned = append(planned, *s.Weights)
 		}
 	}
-	return all
+	ours, known = b.rules.ReshapeTo(rule, marks[rule.ARN].Written, planned)
+	return ours, known, err
 }
 
 // adoptRule puts the rule as another actor wrote it into the snapshot. Its share for our canary
 // then goes to the primary, because the canary is removed later. A rule that no longer forwards to
 // our groups is not managed any more.
 func adoptRule(ctx context.Context, b traffic, e editedRule) error {
-	marks, err := loadFingerprints(ctx, b)
-	if err != nil {
-		return err
-	}
 	f := *b.step.Snapshot
 	f.Rules = slices.DeleteFunc(slices.Clone(f.Rules), func(x alb.Rule) bool { return x.ARN == e.original.ARN })
-	delete(marks, e.original.ARN)
 	stays := e.current != nil && b.rules.IsServiceRule(*e.current)
 	if stays {
 		base := *e.current
@@ -277,9 +267,14 @@ func adoptRule(ctx context.Context, b traffic, e editedRule) error {
 			base = b.rules.WithWeights(base, sluice.CanaryShare(0))
 		}
 		f.Rules = append(f.Rules, base)
-		marks[e.original.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(e.current.Actions), Stage: -1}
 	}
-	if err := saveFingerprints(ctx, b, marks); err != nil {
+	if err := updateFingerprints(ctx, b, func(marks map[string]memory.RuleFingerprint) bool {
+		delete(marks, e.original.ARN)
+		if stays {
+			marks[e.original.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(e.current.Actions), Stage: -1}
+		}
+		return true
+	}); err != nil {
 		return err
 	}
 	if err := saveAdoptedShift(ctx, b); err != nil {
@@ -327,11 +322,7 @@ func rerouteToPrimary(ctx context.Context, b traffic, edited []editedRule) error
 	for _, e := range edited {
 		b.step.EmitWarning("an external change of the %s sends requests to the canary, which has no healthy targets. "+
 			"sluice routes them to the primary", e.original.Name())
-		if err := step.SaveShiftTime(ctx, b.step); err != nil {
-			return err
-		}
-		if err := b.rules.WriteRule(ctx, b.step.MakeWrite, *e.current,
-			b.rules.WithWeights(*e.current, sluice.CanaryShare(0)).Actions); err != nil {
+		if err := writeOver(ctx, b, *e.current, b.rules.WithWeights(*e.current, sluice.CanaryShare(0))); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,12 @@ func loadFingerprints(ctx context.Context, b traffic) (map[string]memory.RuleFin
 	return marks, nil
 }
 
-func saveFingerprints(ctx context.Context, b traffic, marks map[string]memory.RuleFingerprint) error {
+// updateFingerprints changes the fingerprints of the rules. It saves them if change reports that they differ.
+func updateFingerprints(ctx context.Context, b traffic, change func(map[string]memory.RuleFingerprint) bool) error {
+	marks, err := loadFingerprints(ctx, b)
+	if err != nil || !change(marks) {
+		return err
+	}
 	return b.step.Memory.Routes.Update(ctx, func(r *memory.Routes) { r.Fingerprints = marks })
 }
 
@@ -44,15 +49,32 @@ func saveIntended(ctx context.Context, b traffic, arn, name, live, next string) 
 		if live, err = resolveRuleEdit(ctx, b, arn, name, live); err != nil {
 			return err
 		}
-		if marks, err = loadFingerprints(ctx, b); err != nil {
-			return err
-		}
 	}
-	marks[arn] = marks[arn].WithPending(live, next, b.step.Stage.Index)
-	if err := saveFingerprints(ctx, b, marks); err != nil {
+	if err := updateFingerprints(ctx, b, func(marks map[string]memory.RuleFingerprint) bool {
+		marks[arn] = marks[arn].WithPending(live, next, b.step.Stage.Index)
+		return true
+	}); err != nil {
 		return err
 	}
 	return step.SaveShiftTime(ctx, b.step)
+}
+
+// writeIntended writes a rule in another form, after it has checked that no other actor changed the rule, and has
+// saved that form.
+func writeIntended(ctx context.Context, b traffic, live, to alb.Rule) error {
+	if err := saveIntended(ctx, b, live.ARN, live.Name(), alb.Fingerprint(live.Actions),
+		alb.Fingerprint(to.Actions)); err != nil {
+		return err
+	}
+	return b.rules.WriteRule(ctx, b.step.MakeWrite, live, to.Actions)
+}
+
+// writeOver writes a rule in another form, whatever form it has now.
+func writeOver(ctx context.Context, b traffic, live, to alb.Rule) error {
+	if err := step.SaveShiftTime(ctx, b.step); err != nil {
+		return err
+	}
+	return b.rules.WriteRule(ctx, b.step.MakeWrite, live, to.Actions)
 }
 
 func errRuleEdited(b traffic, arn, name string) error {
@@ -83,12 +105,7 @@ func (b traffic) PrepareCanaryRoute(ctx context.Context) error {
 		return err
 	}
 	for _, rule := range choice.Extend {
-		actions := b.rules.ExtendedActions(rule)
-		if err := saveIntended(ctx, b, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions),
-			alb.Fingerprint(actions)); err != nil {
-			return err
-		}
-		if err := b.rules.WriteRule(ctx, b.step.MakeWrite, rule, actions); err != nil {
+		if err := writeIntended(ctx, b, rule, b.rules.WithWeights(rule, sluice.CanaryShare(0))); err != nil {
 			return err
 		}
 	}
@@ -113,27 +130,20 @@ func (b traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
 
 // saveVerified saves that the writes of this stage were read back.
 func saveVerified(ctx context.Context, b traffic) error {
-	marks, err := loadFingerprints(ctx, b)
-	if err != nil {
-		return err
-	}
-	news := false
-	for arn, m := range marks {
-		if m.Stage == b.step.Stage.Index && !m.Verified {
-			m.Verified, news = true, true
-			marks[arn] = m
+	return updateFingerprints(ctx, b, func(marks map[string]memory.RuleFingerprint) (news bool) {
+		for arn, m := range marks {
+			if m.Stage == b.step.Stage.Index && !m.Verified {
+				m.Verified, news = true, true
+				marks[arn] = m
+			}
 		}
-	}
-	if !news {
-		return nil
-	}
-	return saveFingerprints(ctx, b, marks)
+		return news
+	})
 }
 
 // RouteAllToPrimary moves all weight to the primary on the rules as they are.
 func (b traffic) RouteAllToPrimary(ctx context.Context) error {
-	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Route,
-		_ string) error {
+	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Route, _ string) error {
 		return step.SaveShiftTime(ctx, b.step)
 	}}
 	if err := shiftWith(ctx, b, asFound, sluice.CanaryShare(0)); err != nil {
@@ -164,35 +174,27 @@ func shiftWith(ctx context.Context, b traffic, router route.Router, to sluice.We
 }
 
 // shiftUntilShown shifts until a read shows the weights. A read that does not show them may be
-// older than the write.
-func shiftUntilShown(ctx context.Context, b traffic, router route.Router, to sluice.Weights) (route.Shift, error) {
-	var all route.Shift
-	for n := 1; ; n++ {
-		done, err := shiftAfterRead(ctx, b, router, to)
-		if n > 1 {
+// older than the write. It reads the rules again if AWS was slow to accept a write: an edit between the read and the
+// write is not overwritten.
+func shiftUntilShown(ctx context.Context, b traffic, router route.Router, to sluice.Weights) (all route.Shift,
+	err error) {
+	for shifts, reads := 1, 1; ; {
+		done, err := router.Shift(step.WithNotedReads(ctx, b.step.Clock.Now(), reads), b.step.MakeWrite, to)
+		if shifts+reads > 2 {
 			done.From, done.Written = all.From, append(all.Written, done.Written...)
 		}
-		if all = done; n == step.MaxShiftTries || !errors.Is(err, route.ErrMismatch) {
+		all = done
+		switch {
+		case step.MayRetryRead(reads, err):
+			reads++
+			continue
+		case shifts == step.MaxShiftTries || !errors.Is(err, route.ErrMismatch):
 			return all, err
 		}
 		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil {
 			return all, err
 		}
-	}
-}
-
-// shiftAfterRead shifts, and reads the rules again if AWS was slow to accept a write. An edit
-// between the read and the write is not overwritten.
-func shiftAfterRead(ctx context.Context, b traffic, router route.Router, to sluice.Weights) (route.Shift, error) {
-	var all route.Shift
-	for n := 1; ; n++ {
-		done, err := router.Shift(step.WithNotedReads(ctx, b.step.Clock.Now(), n), b.step.MakeWrite, to)
-		if n > 1 {
-			done.From, done.Written = all.From, append(all.Written, done.Written...)
-		}
-		if all = done; !step.MayRetryRead(n, err) {
-			return all, err
-		}
+		shifts, reads = shifts+1, 1
 	}
 }
 
@@ -247,11 +249,9 @@ func areRestored(ctx context.Context, b traffic, marks map[string]memory.RuleFin
 	}
 	for _, was := range b.step.Snapshot.Rules {
 		_, differs := b.step.Plan.Callers.Repaired(was.Forward, b.step.Plan.Primary.ARN)
-		i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
-		if differs || i < 0 {
-			return false, nil
-		}
-		if now := alb.Fingerprint(live[i].Actions); now != alb.Fingerprint(was.Actions) || now != marks[was.ARN].Written {
+		rule, shown := alb.FindRule(live, was.ARN)
+		now := alb.Fingerprint(rule.Actions)
+		if differs || !shown || now != alb.Fingerprint(was.Actions) || now != marks[was.ARN].Written {
 			return false, nil
 		}
 	}
@@ -261,27 +261,13 @@ func areRestored(ctx context.Context, b traffic, marks map[string]memory.RuleFin
 // readSnapshotRules reads the rules until a read is newer than our last write to them. Two reads
 // must show that a rule of the snapshot was deleted.
 func readSnapshotRules(ctx context.Context, b traffic) (live []alb.Rule, err error) {
-	for newer := false; !newer; {
-		sent := b.step.Clock.Now()
-		if live, err = b.rules.Rules(ctx); err != nil {
-			return nil, err
-		}
-		ours := slices.DeleteFunc(slices.Clone(live), func(x alb.Rule) bool {
-			return !slices.ContainsFunc(b.step.Snapshot.Rules, func(was alb.Rule) bool { return was.ARN == x.ARN })
-		})
-		if newer, err = isNewer(ctx, b, alb.RuleChoice{Steered: ours}, sent); err != nil {
-			return nil, err
-		}
-		if newer {
-			break
-		}
-		if err := b.step.PauseFor(ctx, step.ReadBackDelay); err != nil {
-			return nil, err
-		}
-	}
+	err = readPastWrite(ctx, b, func() ([]alb.Rule, bool, error) {
+		live, err = b.rules.Rules(ctx)
+		return slices.DeleteFunc(slices.Clone(live), func(x alb.Rule) bool { return !isManaged(b, x.ARN) }), false, err
+	})
 	lacks := slices.ContainsFunc(b.step.Snapshot.Rules, func(was alb.Rule) bool {
-		return !b.rules.IsMissing(was.Listener) &&
-			!slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+		_, shown := alb.FindRule(live, was.ARN)
+		return !shown && !b.rules.IsMissing(was.Listener)
 	})
 	if err != nil || !lacks {
 		return live, err
@@ -294,50 +280,31 @@ func readSnapshotRules(ctx context.Context, b traffic) (live []alb.Rule, err err
 
 // emitRestored emits the weights that the first restored rule has now, and had before.
 func emitRestored(b traffic, before, written []alb.Rule) {
-	ev := sluice.TrafficShifted{}
+	first, _ := alb.FindRule(before, written[0].ARN)
+	from, to := b.rules.WeightsOf(first), b.rules.WeightsOf(written[0])
+	if !to.Valid() {
+		return
+	}
+	ev := sluice.TrafficShifted{FromPrimary: from.Primary(), FromCanary: from.Canary(), ToPrimary: to.Primary(),
+		ToCanary: to.Canary()}
 	for _, r := range written {
 		ev.Rules = append(ev.Rules, r.ARN)
 	}
-	to := sharesOf(b, written[0])
-	if ev.ToPrimary, ev.ToCanary = to.Primary(), to.Canary(); !to.Valid() {
-		return
-	}
-	if i := slices.IndexFunc(before, func(x alb.Rule) bool { return x.ARN == written[0].ARN }); i >= 0 {
-		from := sharesOf(b, before[i])
-		ev.FromPrimary, ev.FromCanary = from.Primary(), from.Canary()
-	}
 	b.step.Host.Emit(ev)
-}
-
-// sharesOf is how a rule splits requests between the two groups. It is not valid if the split is no
-// whole percentage.
-func sharesOf(b traffic, rule alb.Rule) sluice.Weights {
-	if b.step.Plan.Primary == nil {
-		return sluice.Weights{}
-	}
-	primary, _ := rule.Weight(b.step.Plan.Primary.ARN)
-	canary := 0
-	if b.step.Plan.Canary != nil {
-		canary, _ = rule.Weight(b.step.Plan.Canary.ARN)
-	}
-	if sum := primary + canary; sum > 0 && canary*100%sum == 0 {
-		return sluice.CanaryShare(canary * 100 / sum)
-	}
-	return sluice.Weights{}
 }
 
 // restoreRule writes the former actions of one rule if it has the actions that we wrote last.
 func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 	last memory.RuleFingerprint) (wrote bool, err error) {
-	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
-	if i < 0 {
+	rule, shown := alb.FindRule(live, was.ARN)
+	if !shown {
 		if !b.rules.IsMissing(was.Listener) {
 			step.NoteDeleted(b.step, "listener rule", was.ARN)
 		}
 		return false, nil
 	}
-	was = restoredRule(b, servable(b, was), live[i])
-	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
+	was = restoredRule(b, servable(b, was), rule)
+	now, before := alb.Fingerprint(rule.Actions), alb.Fingerprint(was.Actions)
 	switch {
 	case now == before && (last.Written == "" || last.Written == now):
 		return false, nil
@@ -345,14 +312,10 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 		return false, saveAdoptedShift(ctx, b)
 	case !last.IsOwn(now, b.step.Stage.Index, true):
 		b.step.EmitWarning("the %s (%s) was edited by another process or person; sluice does not restore it",
-			was.Name(),
-			was.ARN)
+			was.Name(), was.ARN)
 		return false, saveAdoptedShift(ctx, b)
 	}
-	if err := step.SaveShiftTime(ctx, b.step); err != nil {
-		return false, err
-	}
-	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)
+	return true, writeOver(ctx, b, rule, was)
 }
 
 // servable returns a rule of the snapshot with weights that callers can use once the canary is removed: a group that
@@ -377,17 +340,14 @@ func servable(b traffic, was alb.Rule) alb.Rule {
 // earlier write send requests to it. [traffic.DetachCanary] removes it.
 func restoredRule(b traffic, was, live alb.Rule) alb.Rule {
 	if b.step.Plan.WaitsAfterShift() && hasCanaryGroup(b, live) && !hasCanaryGroup(b, was) {
-		was.Actions = b.rules.ExtendedActions(was)
+		return b.rules.WithWeights(was, sluice.CanaryShare(0))
 	}
 	return was
 }
 
 // hasCanaryGroup reports whether a rule names the canary's group, with any weight.
 func hasCanaryGroup(b traffic, rule alb.Rule) bool {
-	if b.step.Plan.Canary == nil {
-		return false
-	}
-	_, ok := rule.Weight(b.step.Plan.Canary.ARN)
+	_, ok := rule.Weight(b.rules.Groups.Canary)
 	return ok
 }
 
@@ -402,14 +362,13 @@ func (b traffic) DetachCanary(ctx context.Context) error {
 		return err
 	}
 	for _, was := range b.step.Snapshot.Rules {
-		for _, now := range live {
-			if now.ARN != was.ARN || hasCanaryGroup(b, was) ||
-				alb.Fingerprint(now.Actions) != alb.Fingerprint(b.rules.ExtendedActions(was)) {
-				continue
-			}
-			if err := b.rules.WriteRule(ctx, b.step.MakeWrite, now, was.Actions); err != nil {
-				return err
-			}
+		now, shown := alb.FindRule(live, was.ARN)
+		if !shown || hasCanaryGroup(b, was) ||
+			alb.Fingerprint(now.Actions) != alb.Fingerprint(b.rules.WithWeights(was, sluice.CanaryShare(0)).Actions) {
+			continue
+		}
+		if err := b.rules.WriteRule(ctx, b.step.MakeWrite, now, was.Actions); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -417,9 +376,6 @@ func (b traffic) DetachCanary(ctx context.Context) error {
 
 // sendsToCanary reports whether a rule gives the canary group weight.
 func (b traffic) sendsToCanary(rule alb.Rule) bool {
-	if b.step.Plan.Canary == nil {
-		return false
-	}
-	w, _ := rule.Weight(b.step.Plan.Canary.ARN)
+	w, _ := rule.Weight(b.rules.Groups.Canary)
 	return w > 0
 }

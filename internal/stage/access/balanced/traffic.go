@@ -83,10 +83,14 @@ func isAsBefore(b traffic, rule alb.Rule) bool {
 	if b.step.Snapshot.UnmanagedRules[rule.ARN] == print {
 		return true
 	}
-	return slices.ContainsFunc(b.step.Snapshot.Rules, func(was alb.Rule) bool {
-		return was.ARN == rule.ARN &&
-			alb.Fingerprint(was.Actions) == print
-	})
+	was, ok := alb.FindRule(b.step.Snapshot.Rules, rule.ARN)
+	return ok && alb.Fingerprint(was.Actions) == print
+}
+
+// isManaged reports whether the deployment writes the rule.
+func isManaged(b traffic, arn string) bool {
+	_, ok := alb.FindRule(b.step.Snapshot.Rules, arn)
+	return ok
 }
 
 func (b traffic) AttachmentOf(v sluice.Variant) ecs.Attachment {
@@ -133,49 +137,62 @@ func resolveListeners(ctx context.Context, b traffic) error {
 
 // CanaryGetsTraffic reports whether a rule gives the canary group weight. It returns false only on
 // a read that is newer than the last write to the rules.
-func (b traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
+func (b traffic) CanaryGetsTraffic(ctx context.Context) (sends bool, err error) {
 	if b.step.Plan.Canary == nil || len(b.step.Plan.Listeners) == 0 {
 		return false, nil
 	}
+	err = readPastWrite(ctx, b, func() ([]alb.Rule, bool, error) {
+		choice, err := b.rules.ReadChoice(ctx)
+		sends = err == nil && slices.ContainsFunc(choice.Steered, b.sendsToCanary)
+		return choice.Rules(), sends, err
+	})
+	return sends, err
+}
+
+// readPastWrite repeats a read of the rules until it is newer than the last write to them, or until it reports that it
+// suffices.
+func readPastWrite(ctx context.Context, b traffic, read func() (rules []alb.Rule, suffices bool, err error)) error {
 	for {
 		sent := b.step.Clock.Now()
-		choice, err := b.rules.ReadChoice(ctx)
-		if err != nil || slices.ContainsFunc(choice.Steered, b.sendsToCanary) {
-			return err == nil, err
+		rules, suffices, err := read()
+		if suffices || err != nil {
+			return err
 		}
-		if newer, err := isNewer(ctx, b, choice, sent); newer || err != nil {
-			return false, err
+		if newer, err := isNewer(ctx, b, rules, sent); newer || err != nil {
+			return err
 		}
 		if err := b.step.PauseFor(ctx, step.ReadBackDelay); err != nil {
-			return false, err
+			return err
 		}
 	}
 }
 
 // isNewer reports whether a read of the rules that was sent at a time is newer than the last write
-// to them. It is newer if it shows every rule as it was written last, or if unseenFor has passed
+// to them. It is newer if it shows every rule as it was written last, or if [step.UnseenLimit] has passed
 // since that write. Without a snapshot a lost deployment may have written, so only the time since
 // the stage's start or last write counts.
-func isNewer(ctx context.Context, b traffic, choice alb.RuleChoice, sent time.Time) (bool, error) {
+func isNewer(ctx context.Context, b traffic, rules []alb.Rule, sent time.Time) (bool, error) {
 	at, wrote, err := step.LoadShiftTime(ctx, b.step)
 	if err != nil || b.step.Snapshot == nil {
 		return sent.Sub(b.step.WroteAt) >= step.UnseenLimit, err
 	}
 	marks, err := loadFingerprints(ctx, b)
-	other := slices.ContainsFunc(choice.Rules(),
+	other := slices.ContainsFunc(rules,
 		func(r alb.Rule) bool { return marks[r.ARN].Written != alb.Fingerprint(r.Actions) })
 	return !wrote || !other || sent.Sub(at) >= step.UnseenLimit, err
 }
 
-// mayBeOld reports whether a read shows a rule in a shape that we gave it before or wrote a moment
+// mayBeOld reports whether a read shows one of the rules in a shape that we gave it before or wrote a moment
 // ago. Such a read may be older than our last write.
-func mayBeOld(ctx context.Context, b traffic, rule alb.Rule) (bool, error) {
+func mayBeOld(ctx context.Context, b traffic, rules ...alb.Rule) (bool, error) {
 	at, wrote, err := step.LoadShiftTime(ctx, b.step)
 	if err != nil || !wrote || b.step.Clock.Now().Sub(at) >= step.UnseenLimit {
 		return false, err
 	}
 	marks, err := loadFingerprints(ctx, b)
-	return marks[rule.ARN].IsOwn(alb.Fingerprint(rule.Actions), b.step.Stage.Index, true), err
+	return slices.ContainsFunc(rules, func(r alb.Rule) bool {
+		return marks[r.ARN].IsOwn(alb.Fingerprint(r.Actions), b.step.Stage.Index, true)
+	}), err
 }
 
 // WaitForPropagation waits until every node uses the weights that were written last. AWS does not
@@ -247,20 +264,15 @@ func (b traffic) RemoveCanaryRoute(ctx context.Context) error {
 			continue
 		}
 		was = servable(b, was)
-		for _, now := range live {
-			if now.ARN != was.ARN || alb.Fingerprint(now.Actions) == alb.Fingerprint(was.Actions) {
-				continue
-			}
-			if err := saveIntended(ctx, b, now.ARN, now.Name(), alb.Fingerprint(now.Actions),
-				alb.Fingerprint(was.Actions)); err != nil {
-				return err
-			}
-			if err := b.rules.WriteRule(ctx, b.step.MakeWrite, now, was.Actions); err != nil {
-				return err
-			}
-			weight, _ := now.Weight(b.rules.Groups.Primary)
-			moves = moves || weight == 0
+		now, shown := alb.FindRule(live, was.ARN)
+		if !shown || alb.Fingerprint(now.Actions) == alb.Fingerprint(was.Actions) {
+			continue
 		}
+		if err := writeIntended(ctx, b, now, was); err != nil {
+			return err
+		}
+		weight, _ := now.Weight(b.rules.Groups.Primary)
+		moves = moves || weight == 0
 	}
 	if moves {
 		return b.WaitForPropagation(ctx)
