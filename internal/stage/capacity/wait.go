@@ -359,6 +359,36 @@ func TellsCauseApart(v verdict.Verdict) bool {
 	return v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0)
 }
 
+// TimedWait is a wait for something that AWS does not report, and that ends by time.
+type TimedWait struct {
+	For, Detail string                      // see [sluice.Waiting]
+	Until       func() (time.Time, error)   // called at every poll, because writes during the wait move the end
+	Check       func(context.Context) error // called at every poll
+	Interval    time.Duration               // the longest time between two polls
+}
+
+// AwaitTime waits until the end of the wait.
+func AwaitTime(ctx context.Context, s *step.Step, w TimedWait) error {
+	for told := false; ; told = true {
+		until, err := w.Until()
+		if err != nil || !s.Clock.Now().Before(until) {
+			return err
+		}
+		if !told {
+			s.Host.Emit(sluice.Waiting{For: w.For, Detail: w.Detail, Until: until})
+		}
+		if err := CheckDuringWait(ctx, s); err != nil {
+			return err
+		}
+		if err := w.Check(ctx); err != nil {
+			return err
+		}
+		if err := s.PauseFor(ctx, min(w.Interval, until.Sub(s.Clock.Now()))); err != nil {
+			return err
+		}
+	}
+}
+
 // Remaining is what a wait still waits for.
 type Remaining struct {
 	Text  string        // for users; empty: nothing

@@ -70,14 +70,13 @@ func checkClaimNotLost(ctx context.Context, s *step.Step, live *ecs.ServiceState
 	return err
 }
 
-// saveClaimHeld saves that a read showed our claim.
-func saveClaimHeld(ctx context.Context, s *step.Step) error {
-	s.OwnsClaim = true
+// saveClaimed saves that a read showed our claim, or that this deployment has no claim any more.
+func saveClaimed(ctx context.Context, s *step.Step, claimed bool) error {
 	saved, err := s.Memory.Claim.Load(ctx)
-	if err != nil || saved.Claimed {
+	if err != nil || saved.Claimed == claimed {
 		return err
 	}
-	saved.Claimed = true
+	saved.Claimed = claimed
 	return s.Memory.Claim.Save(ctx, saved)
 }
 
@@ -108,7 +107,7 @@ func Release(ctx context.Context, s *step.Step, contested bool, drop ...string) 
 		return false, err
 	}
 	// A later rollback claims the service anew, also if the tag was removed.
-	if err := forgetClaim(ctx, s); err != nil || live == nil {
+	if err := saveClaimed(ctx, s, false); err != nil || live == nil {
 		return false, err
 	}
 	if err := recordTags(ctx, s, live, drop); err != nil {
@@ -124,14 +123,4 @@ func recordTags(ctx context.Context, s *step.Step, live *ecs.ServiceState, drop 
 	}
 	record := s.Service.WithTagRecord().Tags()[definition.TagRecord]
 	return s.Client.Tag(ctx, s.MakeWrite, "record tags", live.ARN, map[string]string{definition.TagRecord: record})
-}
-
-// forgetClaim saves that this deployment has no claim any more.
-func forgetClaim(ctx context.Context, s *step.Step) error {
-	saved, err := s.Memory.Claim.Load(ctx)
-	if err != nil || !saved.Claimed {
-		return err
-	}
-	saved.Claimed = false
-	return s.Memory.Claim.Save(ctx, saved)
 }

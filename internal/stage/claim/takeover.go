@@ -57,7 +57,8 @@ func claimDeployment(value string) string {
 // awaitFormerOwner waits until the former owner can no longer write. The former owner stops writing
 // once it has not read its claim for MaxClaimAge.
 func awaitFormerOwner(ctx context.Context, s *step.Step) error {
-	if err := saveClaimHeld(ctx, s); err != nil {
+	s.OwnsClaim = true
+	if err := saveClaimed(ctx, s, true); err != nil {
 		return err
 	}
 	asked, err := takeOverFrom(ctx, s)

@@ -12,8 +12,8 @@ type Concern[T any] struct {
 	memory  *Memory
 	key     string
 	version int // of the saved form
-	// readEarlier reads the value from the rows of an earlier version of sluice.
-	readEarlier func(context.Context, *Memory) (v T, ok bool, err error)
+	// earlier lists the rows of an earlier version of sluice that have the value.
+	earlier func(*T) []earlierPart
 }
 
 // record is the saved form of a concern.
@@ -38,7 +38,7 @@ func (c Concern[T]) Find(ctx context.Context) (v T, ok bool, err error) {
 	if earlier, err := c.memory.hasEarlier(ctx); err != nil || !earlier {
 		return v, false, err
 	}
-	if v, ok, err = c.readEarlier(ctx, c.memory); err != nil || !ok {
+	if ok, err = readParts(ctx, c.memory, c.earlier(&v)); err != nil || !ok {
 		return v, false, err
 	}
 	data, err := c.encode(v, true)

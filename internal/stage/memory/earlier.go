@@ -4,10 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
-
-	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // firstEarlier returns the keys of which an earlier version saved at least one before all others:
@@ -48,16 +44,15 @@ func (m *Memory) noteEarlier(found bool) {
 	}
 }
 
-// earlierPart reads one value of an earlier version into to, and adds to found whether there is
-// one.
+// earlierPart is one value of an earlier version.
 type earlierPart struct {
 	key string
-	to  any // nil: only its presence matters
-	has *bool
+	to  any   // gets the value; nil: only its presence matters
+	has *bool // gets whether there is one; nil: that does not matter
 }
 
 // readParts reads values of an earlier version. ok is false if there is none of them.
-func readParts(ctx context.Context, m *Memory, parts ...earlierPart) (ok bool, err error) {
+func readParts(ctx context.Context, m *Memory, parts []earlierPart) (ok bool, err error) {
 	for _, p := range parts {
 		r, err := m.loadRow(ctx, p.key)
 		if err != nil {
@@ -79,97 +74,62 @@ func readParts(ctx context.Context, m *Memory, parts ...earlierPart) (ok bool, e
 	return ok, nil
 }
 
-func earlierSnapshot(ctx context.Context, m *Memory) (v Snapshot, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "former", to: &v})
-	return v, ok, err
-}
+func earlierSnapshot(v *Snapshot) []earlierPart { return []earlierPart{{key: "former", to: v}} }
 
-func earlierProgress(ctx context.Context, m *Memory) (v Progress, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "done", to: &v.Done})
-	return v, ok, err
-}
+func earlierProgress(v *Progress) []earlierPart { return []earlierPart{{key: "done", to: &v.Done}} }
 
-func earlierRegistration(revision, begun string) func(context.Context, *Memory) (Registration, bool, error) {
-	return func(ctx context.Context, m *Memory) (v Registration, ok bool, err error) {
-		var rev *ecs.Revision
-		ok, err = readParts(ctx, m, earlierPart{key: revision, to: &rev}, earlierPart{key: begun, has: &v.Begun})
-		v.Revision = rev
-		return v, ok, err
+func earlierRegistration(revision, begun string) func(*Registration) []earlierPart {
+	return func(v *Registration) []earlierPart {
+		return []earlierPart{{key: revision, to: &v.Revision}, {key: begun, has: &v.Begun}}
 	}
 }
 
-func earlierClaim(ctx context.Context, m *Memory) (v Claim, ok bool, err error) {
-	var taken *TakenClaim
-	var previous *plan.Claim
-	ok, err = readParts(ctx, m, earlierPart{key: "claimed", to: &v.Claimed},
-		earlierPart{key: "taken-over", to: &taken}, earlierPart{key: "left-by", to: &previous})
-	v.TakenOver, v.Previous = taken, previous
-	return v, ok, err
+func earlierClaim(v *Claim) []earlierPart {
+	return []earlierPart{{key: "claimed", to: &v.Claimed}, {key: "taken-over", to: &v.TakenOver},
+		{key: "left-by", to: &v.Previous}}
 }
 
-func earlierCanary(ctx context.Context, m *Memory) (v Canary, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "canary-generation", to: &v.Generation},
-		earlierPart{key: "canary-count", to: &v.Count})
-	return v, ok, err
+func earlierCanary(v *Canary) []earlierPart {
+	return []earlierPart{{key: "canary-generation", to: &v.Generation}, {key: "canary-count", to: &v.Count}}
 }
 
-func earlierPrimary(ctx context.Context, m *Memory) (v Primary, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "new-primary", to: &v.Progress},
-		earlierPart{key: "kept-old", to: &v.Kept})
-	return v, ok, err
+func earlierPrimary(v *Primary) []earlierPart {
+	return []earlierPart{{key: "new-primary", to: &v.Progress}, {key: "kept-old", to: &v.Kept}}
 }
 
-func earlierRoutes(ctx context.Context, m *Memory) (v Routes, ok bool, err error) {
-	var at time.Time
-	ok, err = readParts(ctx, m, earlierPart{key: "rule-prints", to: &v.Fingerprints},
-		earlierPart{key: "shifted-at", to: &at})
-	v.ShiftedAt = at
-	return v, ok, err
+func earlierRoutes(v *Routes) []earlierPart {
+	return []earlierPart{{key: "rule-prints", to: &v.Fingerprints}, {key: "shifted-at", to: &v.ShiftedAt}}
 }
 
-func earlierNames(ctx context.Context, m *Memory) (v Names, ok bool, err error) {
-	var kept struct {
-		IDs []string `json:"ids"`
-	}
-	ok, err = readParts(ctx, m, earlierPart{key: "held-share", to: &v.MaintainedShare},
-		earlierPart{key: "taken-out", to: &v.Deregistered}, earlierPart{key: "stays-out", to: &v.StaysDeregistered},
-		earlierPart{key: "out-since", to: &v.DeregisteredSince}, earlierPart{key: "put-in", to: &v.Registered},
-		earlierPart{key: "left-as-they-are", to: &kept})
-	v.Unmanaged = kept.IDs
-	return v, ok, err
+// earlierIDs is the form in which earlier versions saved a list of IDs.
+type earlierIDs struct {
+	IDs *[]string `json:"ids"`
 }
 
-func earlierRolling(ctx context.Context, m *Memory) (v Rolling, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "asked", to: &v.Update}, earlierPart{key: "stopped", to: &v.Stop})
-	return v, ok, err
+func earlierNames(v *Names) []earlierPart {
+	return []earlierPart{{key: "held-share", to: &v.MaintainedShare}, {key: "taken-out", to: &v.Deregistered},
+		{key: "stays-out", to: &v.StaysDeregistered}, {key: "out-since", to: &v.DeregisteredSince},
+		{key: "put-in", to: &v.Registered}, {key: "left-as-they-are", to: &earlierIDs{&v.Unmanaged}}}
 }
 
-func earlierCodeDeploy(ctx context.Context, m *Memory) (v CodeDeploy, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "codedeploy", to: &v.Forward},
-		earlierPart{key: "codedeploy-return", to: &v.Return})
-	return v, ok, err
+func earlierRolling(v *Rolling) []earlierPart {
+	return []earlierPart{{key: "asked", to: &v.Update}, {key: "stopped", to: &v.Stop}}
 }
 
-func earlierScaling(ctx context.Context, m *Memory) (v Scaling, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "scaling", to: &v.Override},
-		earlierPart{key: "scaling-back", to: &v.Rollback})
-	return v, ok, err
+func earlierCodeDeploy(v *CodeDeploy) []earlierPart {
+	return []earlierPart{{key: "codedeploy", to: &v.Forward}, {key: "codedeploy-return", to: &v.Return}}
 }
 
-func earlierExternal(ctx context.Context, m *Memory) (v External, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "accepted", to: &v})
-	return v, ok, err
+func earlierScaling(v *Scaling) []earlierPart {
+	return []earlierPart{{key: "scaling", to: &v.Override}, {key: "scaling-back", to: &v.Rollback}}
 }
 
-func earlierRollback(ctx context.Context, m *Memory) (v Rollback, ok bool, err error) {
-	ok, err = readParts(ctx, m, earlierPart{key: "restored-generation", to: &v.Restarts},
-		earlierPart{key: "not-restored", to: &v.NotRestored})
-	return v, ok, err
+func earlierExternal(v *External) []earlierPart { return []earlierPart{{key: "accepted", to: v}} }
+
+func earlierRollback(v *Rollback) []earlierPart {
+	return []earlierPart{{key: "restored-generation", to: &v.Restarts}, {key: "not-restored", to: &v.NotRestored}}
 }
 
-func earlierLaunch(key string) func(context.Context, *Memory) (Launch, bool, error) {
-	return func(ctx context.Context, m *Memory) (v Launch, ok bool, err error) {
-		ok, err = readParts(ctx, m, earlierPart{key: key, to: &v})
-		return v, ok, err
-	}
+func earlierLaunch(key string) func(*Launch) []earlierPart {
+	return func(v *Launch) []earlierPart { return []earlierPart{{key: key, to: v}} }
 }

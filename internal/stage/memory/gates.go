@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"strconv"
 	"time"
 
@@ -17,8 +16,7 @@ type Gate struct {
 
 // Gates is what the gates of a stage have seen, by name. Index -1 is the whole pipeline.
 func (m *Memory) Gates(stage int) Concern[map[string]Gate] {
-	return Concern[map[string]Gate]{m, gatesKey(stage), 1,
-		func(context.Context, *Memory) (map[string]Gate, bool, error) { return nil, false, nil }}
+	return Concern[map[string]Gate]{m, gatesKey(stage), 1, func(*map[string]Gate) []earlierPart { return nil }}
 }
 
 func gatesKey(stage int) string {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
-	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
@@ -39,16 +38,8 @@ func HasDrift(ctx context.Context, s *step.Step) (bool, error) {
 		return false, nil
 	}
 	s.ComparedAt = now
-	if h, ok, err := activeHold(ctx, s); err != nil {
-		return false, err
-	} else if ok {
-		live, err := scaling.NewClient(s).Observe(ctx)
-		if err != nil || scaling.HasDrift(s, h, live) {
-			return err == nil, err
-		}
-	}
-	if !s.WatchesDrift {
-		return false, nil
+	if differs, err := scaling.HasDrift(ctx, s); err != nil || differs || !s.WatchesDrift {
+		return differs, err
 	}
 	return s.Access.HasRouteDrift(ctx)
 }
@@ -58,36 +49,13 @@ func ResolveRuleAndScalingDrift(ctx context.Context, s *step.Step) error {
 	heeding := s.WatchesDrift
 	s.WatchesDrift = false // drift is not handled inside its own handling
 	defer func() { s.WatchesDrift, s.ComparedAt = heeding, s.Clock.Now() }()
-	if err := resolveScalingDrift(ctx, s); err != nil || !heeding {
+	if err := scaling.ResolveDrift(ctx, s); err != nil || !heeding {
 		return err
 	}
 	if err := s.Access.ResolveRouteDrift(ctx); err != nil || !s.CanaryRetires {
 		return err
 	}
 	return capacity.RemoveCanaryTraffic(ctx, s) // an adopted rule may send requests to a canary that is being removed
-}
-
-// activeHold returns our suspension of auto scaling; ok is false unless it is set.
-func activeHold(ctx context.Context, s *step.Step) (h memory.Override, ok bool, err error) {
-	if s.Plan.Scaling == nil {
-		return h, false, nil
-	}
-	h, _, err = scaling.SavedOverride(ctx, s)
-	return h, h.Phase == memory.OverrideSet, err
-}
-
-// resolveScalingDrift reads auto scaling while the deployment suspends it, and applies
-// onOutsideChange to what another actor changed.
-func resolveScalingDrift(ctx context.Context, s *step.Step) error {
-	h, ok, err := activeHold(ctx, s)
-	if err != nil || !ok {
-		return err
-	}
-	now, err := scaling.NewClient(s).Observe(ctx)
-	if err != nil {
-		return err
-	}
-	return scaling.CheckOverride(ctx, s, h, now)
 }
 
 // Watch is the [outsideWatch] of stages.

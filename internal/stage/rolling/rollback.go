@@ -1,7 +1,6 @@
 package rolling
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -358,28 +357,13 @@ func awaitOwnRollback(ctx context.Context, s *step.Step, live *ecs.ServiceState,
 func requestFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former ecs.Revision, back ecs.Update,
 	force bool) (*ecs.ServiceState, error) {
 	before, _ := live.PrimaryDeployment()
-	for attempt := 1; ; attempt++ {
-		at := s.Clock.Now()
-		now, err := s.Client.UpdateRolling(ctx, s.MakeWrite, "restore "+former.Name, former, back, force)
-		if err == nil && now != nil {
-			return now, nil
-		}
-		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
-			return nil, err
-		}
-		after := step.WriteProof{WriteName: "the deployment of " + former.Name, SentAt: at,
-			Shows: func(live *ecs.ServiceState) bool {
-				id, revision := live.PrimaryDeployment()
-				return revision == former.Name && id != before
-			}}
-		now, readErr := s.ReadAfter(ctx, after)
-		switch {
-		case readErr != nil:
-			return nil, readErr
-		case after.Shows(now):
-			return now, nil
-		case attempt == 3:
-			return nil, cmp.Or(err, step.ErrNeverShown(s, after))
-		}
+	shown := func(live *ecs.ServiceState) bool {
+		id, revision := live.PrimaryDeployment()
+		return revision == former.Name && id != before
 	}
+	return sendUntilShown(ctx, s, func() (*ecs.ServiceState, error) {
+		return s.Client.UpdateRolling(ctx, s.MakeWrite, "restore "+former.Name, former, back, force)
+	}, func(sent time.Time) step.WriteProof {
+		return step.WriteProof{WriteName: "the deployment of " + former.Name, SentAt: sent, Shows: shown}
+	})
 }

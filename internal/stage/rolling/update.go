@@ -236,19 +236,34 @@ func identifyDeployment(ctx context.Context, s *step.Step, was updateRequest, li
 	return was, false, err
 }
 
-// updateServiceOnce sends the call and returns the service after it. A forced deployment has no
-// identity at all: after a lost response the service is read before the call is sent again. The error is a refusal if
-// AWS refused the first call.
+// updateServiceOnce updates the service and returns the service after it. The error is a refusal if AWS refused the first
+// call.
 func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, before *ecs.ServiceState, rev ecs.Revision,
 	u ecs.Update) (*ecs.ServiceState, error) {
 	done := func(live *ecs.ServiceState) bool {
 		_, revision := live.PrimaryDeployment()
 		return was.tookEffect(live) || !s.Plan.Force && revision == rev.Name && len(u.MissingIn(live).Members) == 0
 	}
-	for attempt := 1; ; attempt++ {
+	return sendUntilShown(ctx, s, func() (*ecs.ServiceState, error) {
 		live, err := s.Client.UpdateRolling(ctx, s.MakeWrite, "roll to "+rev.Name, rev, u, s.Plan.Force)
 		if err == nil && live != nil {
 			holdResponse(s, before, live)
+		}
+		return live, err
+	}, func(time.Time) step.WriteProof {
+		return step.WriteProof{WriteName: "the update of the service", SentAt: s.Clock.Now(), Shows: done}
+	})
+}
+
+// sendUntilShown sends a call and returns its response. A forced deployment has no identity at all: after a lost response
+// the service is read before the call is sent again. proof returns what such a read must show of the call that was sent
+// at a time. The error is a refusal if AWS refused the first call.
+func sendUntilShown(ctx context.Context, s *step.Step, call func() (*ecs.ServiceState, error),
+	proof func(sent time.Time) step.WriteProof) (*ecs.ServiceState, error) {
+	for attempt := 1; ; attempt++ {
+		sent := s.Clock.Now()
+		live, err := call()
+		if err == nil && live != nil {
 			return live, nil
 		}
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
@@ -257,15 +272,15 @@ func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, bef
 			}
 			return nil, err
 		}
-		live, readErr := s.ReadAfter(ctx, step.WriteProof{WriteName: "the update of the service", SentAt: s.Clock.Now(),
-			Shows: done})
+		after := proof(sent)
+		live, readErr := s.ReadAfter(ctx, after)
 		switch {
 		case readErr != nil:
 			return nil, readErr
-		case done(live):
+		case after.Shows(live):
 			return live, nil
 		case attempt == 3:
-			return nil, cmp.Or(err, step.ErrNeverShown(s, was.proofAt(s.Clock.Now())))
+			return nil, cmp.Or(err, step.ErrNeverShown(s, after))
 		}
 	}
 }

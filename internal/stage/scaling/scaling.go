@@ -22,13 +22,16 @@ func NewClient(s *step.Step) autoscaling.Service {
 	return autoscaling.Service{API: s.Account.Scaling(), Cluster: s.Plan.Cluster, Name: s.Plan.Service}
 }
 
-// SavedOverride returns the override; ok is false if there was none yet.
-func SavedOverride(ctx context.Context, s *step.Step) (h memory.Override, ok bool, err error) {
-	saved, err := s.Memory.Scaling.Load(ctx)
-	if err != nil || saved.Override == nil {
-		return h, false, err
+// savedOverride returns the override. Its phase is empty if there was none yet.
+func savedOverride(ctx context.Context, s *step.Step) (h memory.Override, err error) {
+	if s.Plan.Scaling == nil {
+		return h, nil
 	}
-	return *saved.Override, true, nil
+	saved, err := s.Memory.Scaling.Load(ctx)
+	if saved.Override != nil {
+		h = *saved.Override
+	}
+	return h, err
 }
 
 func saveOverride(ctx context.Context, s *step.Step, h memory.Override) error {
@@ -41,8 +44,8 @@ func Before(ctx context.Context, s *step.Step, live *ecs.ServiceState) ([]sluice
 	if s.Plan.Scaling == nil {
 		return nil, nil
 	}
-	h, ok, err := SavedOverride(ctx, s)
-	if err != nil || ok {
+	h, err := savedOverride(ctx, s)
+	if err != nil || h.Phase != "" {
 		return h.Base, err
 	}
 	now, err := NewClient(s).Observe(ctx)
@@ -88,7 +91,7 @@ func Override(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	if s.Plan.Scaling == nil || s.Snapshot != nil && len(s.Snapshot.Scaling) == 0 {
 		return nil
 	}
-	h, ok, err := SavedOverride(ctx, s)
+	h, err := savedOverride(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -96,15 +99,15 @@ func Override(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case ok && h.Phase == memory.OverrideSet:
+	switch h.Phase {
+	case memory.OverrideSet:
 		if err := restoreScalingTag(ctx, s, live, h); err != nil {
 			return err
 		}
-		return CheckOverride(ctx, s, h, now)
-	case ok && h.Phase == memory.OverrideReturned:
+		return checkOverride(ctx, s, h, now)
+	case memory.OverrideReturned:
 		h = memory.Override{Repeated: true, Base: now, Wanted: repeatOverride(s, now)}
-	case !ok:
+	case "":
 		base, err := baseOf(ctx, s, live, now)
 		if err != nil {
 			return err
@@ -194,10 +197,35 @@ func setScaling(ctx context.Context, s *step.Step, live *ecs.ServiceState, h mem
 	return nil
 }
 
-// CheckOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
+// HasDrift reads auto scaling while the deployment overrides it, and reports whether another actor changed what we set.
+func HasDrift(ctx context.Context, s *step.Step) (bool, error) {
+	h, now, err := observeOverride(ctx, s)
+	return err == nil && differs(s, h, now), err
+}
+
+// ResolveDrift reads auto scaling while the deployment overrides it, and applies onOutsideChange to what another actor
+// changed.
+func ResolveDrift(ctx context.Context, s *step.Step) error {
+	h, now, err := observeOverride(ctx, s)
+	if err != nil {
+		return err
+	}
+	return checkOverride(ctx, s, h, now)
+}
+
+// observeOverride reads the targets if our override is set. Otherwise the override is empty.
+func observeOverride(ctx context.Context, s *step.Step) (h memory.Override, now []sluice.Scalable, err error) {
+	if h, err = savedOverride(ctx, s); err != nil || h.Phase != memory.OverrideSet {
+		return memory.Override{}, nil, err
+	}
+	now, err = NewClient(s).Observe(ctx)
+	return h, now, err
+}
+
+// checkOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
 // such a change, because it restores auto scaling in any case.
-func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []sluice.Scalable) error {
-	if !HasDrift(s, h, now) {
+func checkOverride(ctx context.Context, s *step.Step, h memory.Override, now []sluice.Scalable) error {
+	if !differs(s, h, now) {
 		return nil
 	}
 	if err := s.PauseFor(ctx, step.ReadLag); err != nil { // the answer may be older than our write
@@ -223,9 +251,9 @@ func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []s
 	return nil
 }
 
-// HasDrift reports whether a read differs from what we set, except by a change that is kept and was told: any with
+// differs reports whether a read differs from what we set, except by a change that is kept and was told: any with
 // onOutsideChange: adopt, and a target that is gone. Others are resolved, although a resume may have told them.
-func HasDrift(s *step.Step, h memory.Override, now []sluice.Scalable) bool {
+func differs(s *step.Step, h memory.Override, now []sluice.Scalable) bool {
 	for i, ours := range h.Wanted {
 		t, ok := autoscaling.FindTarget(now, ours.Dimension)
 		isKept := !ok || s.Plan.OnOutsideChange == sluice.AdoptChange
@@ -318,10 +346,7 @@ func isTaken(err error) bool {
 
 // LoadOverride loads our override. Its phase is empty if there is none.
 func LoadOverride(ctx context.Context, s *step.Step) (h memory.Override, err error) {
-	if s.Plan.Scaling == nil {
-		return h, nil
-	}
-	if h, _, err = SavedOverride(ctx, s); err != nil {
+	if h, err = savedOverride(ctx, s); err != nil || s.Plan.Scaling == nil {
 		return h, err
 	}
 	f, ok, err := s.Memory.Snapshot.Find(ctx)

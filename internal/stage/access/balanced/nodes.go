@@ -23,32 +23,19 @@ const nodePollInterval = 10 * time.Second
 // were written last. The nodes change one after the other. Until then, some send new connections by
 // the old weights, so nothing that those use may be removed. check runs at every poll.
 func waitForNodes(ctx context.Context, b traffic, check func(context.Context) error) error {
-	began, told := b.step.Clock.Now(), false
-	for {
-		until, err := findSpreadTime(ctx, b)
-		if err != nil || !b.step.Clock.Now().Before(until) {
-			return err
-		}
-		if until.Sub(began) > maxNodeWaits*b.step.Plan.ShiftPropagation() {
-			return errWeightsUnsettled(b, began)
-		}
-		if !told {
-			b.step.Host.Emit(sluice.Waiting{For: "the nodes of the " + b.step.Plan.Balancer.Name() +
-				" to use the weights",
-				Detail: fmt.Sprintf("%s from the last change, because AWS does not report when they do",
-					plan.FormatDuration(b.step.Plan.ShiftPropagation())), Until: until})
-			told = true
-		}
-		if err := capacity.CheckDuringWait(ctx, b.step); err != nil {
-			return err
-		}
-		if err := check(ctx); err != nil {
-			return err
-		}
-		if err := b.step.PauseFor(ctx, min(nodePollInterval, until.Sub(b.step.Clock.Now()))); err != nil {
-			return err
-		}
-	}
+	began := b.step.Clock.Now()
+	return capacity.AwaitTime(ctx, b.step, capacity.TimedWait{For: "the nodes of the " + b.step.Plan.Balancer.Name() +
+		" to use the weights",
+		Detail: fmt.Sprintf("%s from the last change, because AWS does not report when they do",
+			plan.FormatDuration(b.step.Plan.ShiftPropagation())),
+		Until: func() (time.Time, error) {
+			until, err := findSpreadTime(ctx, b)
+			isWaiting := err == nil && b.step.Clock.Now().Before(until)
+			if isWaiting && until.Sub(began) > maxNodeWaits*b.step.Plan.ShiftPropagation() {
+				err = errWeightsUnsettled(b, began)
+			}
+			return until, err
+		}, Check: check, Interval: nodePollInterval})
 }
 
 // countRules returns a number of rules in words. A load balancer without rules has default actions.

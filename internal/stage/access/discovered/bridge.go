@@ -13,9 +13,6 @@ import (
 // CallersCacheAddresses is true if a new task of the primary is registered. It also reads which
 // containers of the former revision have a health check.
 func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
-	if err := loadSaved(ctx, d); err != nil {
-		return false, err
-	}
 	if exposed, err := isNewRegistered(ctx, d); err != nil || !exposed {
 		return false, err
 	}

@@ -24,43 +24,25 @@ func loadSaved(ctx context.Context, d *traffic) error {
 	if err := loadUnmanaged(ctx, d); err != nil {
 		return err
 	}
-	if err := loadRegistered(ctx, d); err != nil {
-		return err
-	}
-	d.names.ExpectsCanary = saved.MaintainedShare > 0
-	if d.step.IsRollback() || d.step.Stage.Adopts() { // without a snapshot there is nothing to compare with
-		d.names.Instances.Tries, d.names.IgnoresChanges = 3, true
-	}
-	d.loaded = true
-	return loadDeregistered(ctx, d)
-}
-
-// loadDeregistered tells the driver, when a stage first begins, that the instances saved by earlier
-// stages are deregistered: those stages have ended. A killed stage may have saved instances that it
-// did not deregister.
-func loadDeregistered(ctx context.Context, d *traffic) error {
-	if d.names.IgnoresChanges {
-		return nil
-	}
-	saved, err := d.step.Memory.Names.Load(ctx)
-	if began := saved.DeregisteredSince; err != nil || began != nil && *began == d.step.Stage.Index {
-		return err
-	}
-	d.names.NoteDeregistered(slices.Collect(maps.Keys(d.names.Deregistered)))
-	return d.step.Memory.Names.Update(ctx, func(n *memory.Names) { n.DeregisteredSince = &d.step.Stage.Index })
-}
-
-// loadRegistered loads which instances of the canary were registered. saveRegistered saves them,
-// without the prefix that all their IDs have.
-func loadRegistered(ctx context.Context, d *traffic) error {
-	saved, err := d.step.Memory.Names.Load(ctx)
 	d.names.Registered = map[string]bool{}
 	for _, id := range saved.Registered {
 		d.names.Registered[d.names.Prefix+id] = true
 	}
-	return err
+	d.names.ExpectsCanary, d.loaded = saved.MaintainedShare > 0, true
+	if d.step.IsRollback() || d.step.Stage.Adopts() { // without a snapshot there is nothing to compare with
+		d.names.Instances.Tries, d.names.IgnoresChanges = 3, true
+		return nil
+	}
+	if began := saved.DeregisteredSince; began != nil && *began == d.step.Stage.Index {
+		return nil
+	}
+	// A stage that begins for the first time knows that the instances saved by earlier stages are deregistered: those
+	// stages have ended. A killed stage may have saved instances that it did not deregister.
+	d.names.NoteDeregistered(slices.Collect(maps.Keys(d.names.Deregistered)))
+	return d.step.Memory.Names.Update(ctx, func(n *memory.Names) { n.DeregisteredSince = &d.step.Stage.Index })
 }
 
+// saveRegistered saves which instances of the canary are registered, without the prefix that all their IDs have.
 func (d *traffic) saveRegistered(ctx context.Context) error {
 	ids := []string{}
 	for _, id := range slices.Sorted(maps.Keys(d.names.Registered)) {
@@ -73,18 +55,15 @@ func (d *traffic) saveRegistered(ctx context.Context) error {
 // first stay so for the whole deployment. Adopted ones stay until shares are moved again.
 func loadUnmanaged(ctx context.Context, d *traffic) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
+	all := saved.Unmanaged
+	if d.step.Snapshot != nil {
+		all = append(all, d.step.Snapshot.Absent...)
+	}
 	d.names.Unmanaged = map[string]bool{}
-	for _, id := range append(saved.Unmanaged, absentInstances(d)...) {
+	for _, id := range all {
 		d.names.Unmanaged[id] = true
 	}
 	return err
-}
-
-func absentInstances(d *traffic) []string {
-	if d.step.Snapshot == nil {
-		return nil
-	}
-	return d.step.Snapshot.Absent
 }
 
 // clearAdopted ends the adoption of instances: shares are about to be moved, and instances with

@@ -37,8 +37,12 @@ func refreshTasks(ctx context.Context, d *traffic) error {
 	return err
 }
 
-// namedTasks returns the tasks of both variants in the form of the name's driver.
+// namedTasks returns the tasks of both variants in the form of the name's driver. Every read of the name begins with it,
+// so it loads the saved instances.
 func (d *traffic) namedTasks(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
+	if err := loadSaved(ctx, d); err != nil {
+		return nil, 0, err
+	}
 	live, err := d.step.ObserveService(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -141,9 +145,6 @@ func isLeaving(ctx context.Context, d *traffic, live *ecs.ServiceState) (func(ec
 
 // registeredOf returns the registered instances of a member's tasks.
 func registeredOf(ctx context.Context, d *traffic, m step.Member) ([]string, error) {
-	if err := loadSaved(ctx, d); err != nil {
-		return nil, err
-	}
 	if err := refreshTasks(ctx, d); err != nil {
 		return nil, err
 	}

@@ -53,9 +53,6 @@ func (d *traffic) newToken(action string) string {
 
 // RemoveStaleRecords deregisters records of canary tasks that stopped while no process ran.
 func (d *traffic) RemoveStaleRecords(ctx context.Context) error {
-	if err := loadSaved(ctx, d); err != nil {
-		return err
-	}
 	err := deregisterDead(ctx, d)
 	warnUnknownInstances(d)
 	return err
@@ -146,9 +143,6 @@ func saveCanaryScale(ctx context.Context, d *traffic, canary step.Member, scale 
 // CanaryGetsTraffic is true if canary tasks are registered or about to be, or if primary tasks are
 // deregistered to make their share.
 func (d *traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
-	if err := loadSaved(ctx, d); err != nil {
-		return false, err
-	}
 	if err := refreshTasks(ctx, d); err != nil {
 		return false, err
 	}
@@ -159,36 +153,21 @@ func (d *traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
 // WaitForPropagation waits for the name servers and then for the DNS TTL after the last
 // deregistration. AWS reports neither.
 func (d *traffic) WaitForPropagation(ctx context.Context) error {
-	at, ok, err := step.LoadShiftTime(ctx, d.step)
-	if err != nil || !ok {
+	if _, ok, err := step.LoadShiftTime(ctx, d.step); err != nil || !ok {
 		return err
 	}
-	forget, last := d.names.Instances.Registry.CacheExpiry(),
-		d.step.Clock.Now().Add(maxWaitTTLs*d.names.Instances.Registry.CacheExpiry())
-	until := at.Add(forget)
-	for told := false; d.step.Clock.Now().Before(until); told = true {
-		if !told {
-			d.step.Host.Emit(sluice.Waiting{For: "DNS caches to expire", Detail: d.names.Instances.Registry.FullName(),
-				Until: until})
-		}
-		if err := capacity.CheckDuringWait(ctx, d.step); err != nil {
-			return err
-		}
-		if err := deregisterStopping(ctx, d); err != nil {
-			return err
-		}
-		if err := d.step.PauseFor(ctx, min(verdict.NextRemovalPoll(time.Minute),
-			until.Sub(d.step.Clock.Now()))); err != nil {
-			return err
-		}
-		if at, _, err = step.LoadShiftTime(ctx, d.step); err != nil {
-			return err
-		}
-		if until = at.Add(forget); until.After(last) {
-			until = last
-		}
-	}
-	return nil
+	forget := d.names.Instances.Registry.CacheExpiry()
+	last := d.step.Clock.Now().Add(maxWaitTTLs * forget)
+	return capacity.AwaitTime(ctx, d.step, capacity.TimedWait{For: "DNS caches to expire",
+		Detail: d.names.Instances.Registry.FullName(),
+		Until: func() (time.Time, error) {
+			at, _, err := step.LoadShiftTime(ctx, d.step)
+			if until := at.Add(forget); until.Before(last) {
+				return until, err
+			}
+			return last, err
+		}, Check: func(ctx context.Context) error { return deregisterStopping(ctx, d) },
+		Interval: verdict.NextRemovalPoll(time.Minute)})
 }
 
 // deregisterStopping deregisters instances that were registered again while ECS told their tasks to
@@ -199,9 +178,6 @@ func deregisterStopping(ctx context.Context, d *traffic) error {
 	if err != nil || saved.MaintainedShare > 0 && !d.names.IgnoresChanges {
 		return err
 	}
-	if err := loadSaved(ctx, d); err != nil {
-		return err
-	}
 	return deregisterDead(ctx, d)
 }
 
@@ -209,12 +185,8 @@ func deregisterStopping(ctx context.Context, d *traffic) error {
 // deregistered again during the wait, which restarts the TTL.
 const maxWaitTTLs = 3
 
-func (d *traffic) ObserveTargets(ctx context.Context, w *step.MemberWatch, o *verdict.Observation) error {
-	if err := loadSaved(ctx, d); err != nil {
-		return err
-	}
-	states, err := targetStates(ctx, d, w.Member)
-	o.Targets = states
+func (d *traffic) ObserveTargets(ctx context.Context, w *step.MemberWatch, o *verdict.Observation) (err error) {
+	o.Targets, err = targetStates(ctx, d, w.Member)
 	return err
 }
 
@@ -227,9 +199,6 @@ func (d *traffic) CountDraining(ctx context.Context, w *step.MemberWatch) (int, 
 // primary that runs next to the former one. If another actor deregistered every primary task, also
 // before any shift, RestoreRoutes registers them again, so that the name has records.
 func (d *traffic) RestoreRoutes(ctx context.Context) error {
-	if err := loadSaved(ctx, d); err != nil {
-		return err
-	}
 	if err := deregisterDead(ctx, d); err != nil {
 		return err
 	}
