@@ -21,13 +21,13 @@ var ErrMismatch = errors.New("AWS shows")
 
 // ReadTwice reads again after confirm if the first read returns that the resource does not exist,
 // because one response may be outdated. If confirm is nil, one read is enough.
-func ReadTwice(ctx context.Context, confirm func(context.Context) error, read func() error) error {
-	err := read()
+func ReadTwice[T any](ctx context.Context, confirm func(context.Context) error, read func() (T, error)) (T, error) {
+	v, err := read()
 	if sluice.KindOf(err) != sluice.NotFound || confirm == nil {
-		return err
+		return v, err
 	}
 	if err := confirm(ctx); err != nil {
-		return err
+		return v, err
 	}
 	return read()
 }

@@ -34,7 +34,7 @@ func adoptLeftovers(ctx context.Context, s *step.Step) error {
 		return nil
 	}
 	claimed := s.WroteAt
-	serving, err := s.Hosting.FindVariant(ctx, sluice.Primary)
+	serving, err := step.FindVariant(ctx, s, sluice.Primary)
 	if err != nil {
 		return err
 	}

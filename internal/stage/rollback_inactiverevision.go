@@ -70,7 +70,7 @@ func keepNewVersion(ctx context.Context, s *step.Step) error {
 	if !s.Plan.Mode().HasTaskSets() {
 		return nil
 	}
-	serving, err := s.Hosting.FindVariant(ctx, sluice.Primary)
+	serving, err := step.FindVariant(ctx, s, sluice.Primary)
 	if err != nil || serving == nil {
 		return err
 	}

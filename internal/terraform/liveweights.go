@@ -183,11 +183,9 @@ func (d *liveWeights) Read(ctx context.Context, req datasource.ReadRequest, resp
 		addError(&resp.Diagnostics, "Cannot read the live weights", err)
 		return
 	}
-	var live alb.Forward
 	confirm := func(ctx context.Context) error { return d.connection.clock().Sleep(ctx, ecs.ReadLag) }
-	err = route.ReadTwice(ctx, confirm, func() (err error) {
-		live, err = alb.ReadForward(ctx, a.ELB(), m.place())
-		return err
+	live, err := route.ReadTwice(ctx, confirm, func() (alb.Forward, error) {
+		return alb.ReadForward(ctx, a.ELB(), m.place())
 	})
 	if err != nil && (m.InitialWeights == nil || sluice.KindOf(err) != sluice.NotFound) {
 		addError(&resp.Diagnostics, "Cannot read the live weights", err)

@@ -20,7 +20,6 @@ type Driver struct {
 	API       *awselb.Client
 	Groups    TargetGroups
 	Listeners []string // ARNs of the listeners to read
-	Planned   func(Rule) sluice.Write
 	// Deleted is called with each listener that does not exist according to AWS. Its rules are
 	// omitted. If Deleted is nil, such a listener is an error.
 	Deleted func(arn string)
@@ -113,12 +112,8 @@ func (d *Driver) noteMissing(arn string, err error) bool {
 }
 
 // describeListeners reads listeners. Two reads must agree that a listener does not exist.
-func (d *Driver) describeListeners(ctx context.Context, arns []string) (all []elbtypes.Listener, err error) {
-	err = route.ReadTwice(ctx, d.Confirm, func() error {
-		all, err = d.describeOnce(ctx, arns)
-		return err
-	})
-	return all, err
+func (d *Driver) describeListeners(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
+	return route.ReadTwice(ctx, d.Confirm, func() ([]elbtypes.Listener, error) { return d.describeOnce(ctx, arns) })
 }
 
 func (d *Driver) describeOnce(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
@@ -141,16 +136,12 @@ func (d *Driver) describeOnce(ctx context.Context, arns []string) ([]elbtypes.Li
 
 // readRules reads the rules of a listener. Two reads must agree that the listener does not exist,
 // unless it is known to be missing.
-func (d *Driver) readRules(ctx context.Context, l elbtypes.Listener) (all []Rule, err error) {
+func (d *Driver) readRules(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
 	confirm := d.Confirm
 	if d.IsMissing(aws.ToString(l.ListenerArn)) {
 		confirm = nil
 	}
-	err = route.ReadTwice(ctx, confirm, func() error {
-		all, err = d.readRulesOnce(ctx, l)
-		return err
-	})
-	return all, err
+	return route.ReadTwice(ctx, confirm, func() ([]Rule, error) { return d.readRulesOnce(ctx, l) })
 }
 
 // readRulesOnce reads the rules of a listener. A listener without rules is read again, because its actions change.
@@ -321,12 +312,8 @@ func (d *Driver) WeightsOf(r Rule) sluice.Weights {
 // WriteRule replaces the actions of a rule. It writes the default rule through its listener.
 func (d *Driver) WriteRule(ctx context.Context, act sluice.Act, r Rule, actions []elbtypes.Action) error {
 	w := WriteOf(r)
-	attempt := sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Name: "set the weights of " + r.Name(), Planned: w,
-		Actual: w}
-	if d.Planned != nil {
-		attempt.Planned = d.Planned(r)
-	}
-	return act(ctx, attempt, func(ctx context.Context) (string, error) {
+	return act(ctx, sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Name: "set the weights of " + r.Name(),
+		Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		return view.DescribeShares(forwardShares(actions)), d.modifyRule(ctx, r, actions)
 	})
 }

@@ -73,13 +73,17 @@ type Driver struct {
 
 // CountRegistered returns how many instances any deployment of sluice has registered, as of the
 // last read.
-func (d *Driver) CountRegistered() (n int) {
+func (d *Driver) CountRegistered() int { return len(d.ownInstances()) }
+
+// ownInstances returns the ids of the instances that any deployment of sluice has registered, as of the last read.
+func (d *Driver) ownInstances() (ids []string) {
 	for _, i := range d.lastState.all {
 		if isSluiceInstance(i, d.Place) {
-			n++
+			ids = append(ids, i.ID)
 		}
 	}
-	return n
+	slices.Sort(ids)
+	return ids
 }
 
 // RegisterAllPrimary registers every healthy task of the primary and deregisters every instance
@@ -100,13 +104,7 @@ func (d *Driver) RegisterAllPrimary(ctx context.Context, act sluice.Act) (int, e
 	if err := d.registerMembers(ctx, act, c); err != nil {
 		return 0, err
 	}
-	var ours []string
-	for _, i := range s.all {
-		if isSluiceInstance(i, d.Place) {
-			ours = append(ours, i.ID)
-		}
-	}
-	slices.Sort(ours)
+	ours := d.ownInstances()
 	if err := d.checkOthersRemain(ctx, ours); err != nil {
 		return len(c.returnPrimary), err
 	}
@@ -357,12 +355,9 @@ func (d *Driver) deregisterMembers(ctx context.Context, act sluice.Act, c change
 // markRemoved records that this driver deregisters the instances, because a later read may still
 // return them.
 func (d *Driver) markRemoved(ctx context.Context, ids []string) error {
-	if d.notReturning == nil {
-		d.notReturning = map[string]bool{}
-	}
+	d.MarkStopping(ids)
 	n := len(d.Registered)
 	for _, id := range ids {
-		d.notReturning[id] = true
 		delete(d.seenRegistered, id)
 		delete(d.Registered, id)
 	}

@@ -42,12 +42,8 @@ type Instance struct {
 
 // readConfirmed reads from the registry. Two reads must agree that the registry does not exist.
 func readConfirmed[In, Out any](ctx context.Context, n InstanceClient, in In,
-	call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
-	err = route.ReadTwice(ctx, n.Confirm, func() error {
-		out, err = call(ctx, in)
-		return err
-	})
-	return out, err
+	call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (Out, error) {
+	return route.ReadTwice(ctx, n.Confirm, func() (Out, error) { return call(ctx, in) })
 }
 
 // ListInstances lists the registry's instances, whatever their health.

@@ -20,7 +20,7 @@ import (
 // AwaitServing waits until all tasks of the variant, at least one, are healthy. They must be in the target group that
 // gets the requests.
 func AwaitServing(ctx context.Context, s *step.Step, v sluice.Variant) error {
-	m, err := s.Hosting.FindVariant(ctx, v)
+	m, err := step.FindVariant(ctx, s, v)
 	if err != nil {
 		return err
 	}

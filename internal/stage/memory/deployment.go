@@ -41,6 +41,18 @@ type External struct {
 	Desired *int               `json:"desired,omitempty"`
 }
 
+// WithScale returns the changes with the scale of a task set.
+func (e External) WithScale(id string, scale float64) External {
+	scales := map[string]float64{id: scale}
+	for other, s := range e.Scales {
+		if other != id {
+			scales[other] = s
+		}
+	}
+	e.Scales = scales
+	return e
+}
+
 // Rollback is what a rollback did.
 type Rollback struct {
 	Restarts    int               `json:"restarts,omitempty"` // how often the restored primary was deleted by others

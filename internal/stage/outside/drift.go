@@ -214,13 +214,7 @@ func adoptChange(ctx context.Context, s *step.Step, c step.OutsideChange) error 
 	case step.DriftDeleted:
 		a.Deleted = append(slices.Clone(a.Deleted), c.Label)
 	case step.DriftScaled:
-		scales := map[string]float64{c.Set.ID: c.Have}
-		for id, scale := range a.Scales {
-			if id != c.Set.ID {
-				scales[id] = scale
-			}
-		}
-		a.Scales = scales
+		a = a.WithScale(c.Set.ID, c.Have)
 	case step.DriftPromoted:
 		a.Primary = c.Set.ID
 	case step.DriftCounted:

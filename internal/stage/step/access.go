@@ -27,7 +27,7 @@ import (
 //
 // An implementation keeps the rules of stages. It saves before it writes, writes only through
 // [Step.MakeWrite], and reads before and after. It can run again after a kill at any point: it knows
-// the past only from saved values and from AWS. It lists the tasks of a variant with [Hosting.ListTasks],
+// the past only from saved values and from AWS. It lists the tasks of a variant with [Hosting.ListAllTasks],
 // so that it never depends on the kind of hosting.
 //
 // Stages fix the order. A variant that gets requests was healthy before

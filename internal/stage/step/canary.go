@@ -29,7 +29,7 @@ func FindOwnCanary(ctx context.Context, s *Step) (m *Member, err error) {
 		return nil, err
 	}
 	err = s.ReadUntil(ctx, s.WroteAt, func(ctx context.Context) (bool, error) {
-		m, err = s.Hosting.FindVariant(ctx, sluice.Canary)
+		m, err = FindVariant(ctx, s, sluice.Canary)
 		return !rolledOut || m != nil && m.ExternalID == string(by), err
 	})
 	return m, err

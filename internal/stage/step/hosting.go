@@ -51,19 +51,15 @@ type Hosting interface {
 	// ListOthers returns every member that a sync removes in addition to the primary.
 	ListOthers(ctx context.Context, primary Member) ([]Member, error)
 
-	// FindVariant returns the member that runs the variant; nil if there is none. The canary is
-	// that of this deployment.
-	FindVariant(ctx context.Context, v sluice.Variant) (*Member, error)
-	// FindVariantIn is FindVariant for a service that was just read.
+	// FindVariantIn returns the member that runs the variant, of a service that was just read; nil if there is none. The
+	// canary is that of this deployment.
 	FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (*Member, error)
 	// RefreshMember reads a member again; nil if it is deleted. A member that is being deleted has
 	// status DRAINING.
 	RefreshMember(ctx context.Context, m Member) (*Member, error)
-	// ListTasks returns the tasks that run the variant now, of every revision. Callers can be sent
+	// ListAllTasks returns the tasks that run each variant now, of every revision. Callers can be sent
 	// to any of them. The tasks of the primary include those of the previous and of the new
 	// version.
-	ListTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error)
-	// ListAllTasks is ListTasks for both variants, with as few reads as possible.
 	ListAllTasks(ctx context.Context) (map[sluice.Variant][]ecs.Task, error)
 	// ScaleToZero scales a member to 0. The Access has stopped its traffic before.
 	ScaleToZero(ctx context.Context, m Member) error
@@ -83,6 +79,15 @@ type Hosting interface {
 	RevertDrift(ctx context.Context, c OutsideChange) error
 	// ListCreated returns the members that the deployment created and that no longer serve.
 	ListCreated(ctx context.Context) ([]Member, error)
+}
+
+// FindVariant is [Hosting.FindVariantIn] for the service as this poll has read it.
+func FindVariant(ctx context.Context, s *Step, v sluice.Variant) (*Member, error) {
+	live, err := ObserveShared(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return s.Hosting.FindVariantIn(ctx, live, v)
 }
 
 // Promotions is a [Hosting] in which other members than the first can become the primary, as task sets can.

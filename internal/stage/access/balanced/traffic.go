@@ -42,14 +42,13 @@ func Open(s *step.Step) step.Access {
 func (b traffic) IsUnreachable() bool { return b.step.IsRollback() && b.rules.HasNoListener() }
 
 // readTargets reads the targets of a group. In a rollback a deleted group has no targets.
-func readTargets(ctx context.Context, b traffic, group string) (targets []sluice.Target, err error) {
+func readTargets(ctx context.Context, b traffic, group string) ([]sluice.Target, error) {
 	confirm := b.step.AwaitSecondRead
 	if slices.Contains(b.step.DeletedResources, memory.DeletedResource{Kind: "target group", ARN: group}) {
 		confirm = nil
 	}
-	err = route.ReadTwice(ctx, confirm, func() error {
-		targets, err = alb.ReadHealth(ctx, b.step.Account.ELB(), group)
-		return err
+	targets, err := route.ReadTwice(ctx, confirm, func() ([]sluice.Target, error) {
+		return alb.ReadHealth(ctx, b.step.Account.ELB(), group)
 	})
 	if b.step.IsRollback() && sluice.KindOf(err) == sluice.NotFound {
 		step.NoteDeleted(b.step, "target group", group)

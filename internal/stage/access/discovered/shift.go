@@ -162,7 +162,7 @@ func startExtraCanaries(ctx context.Context, d *traffic, to sluice.Weights) erro
 	if err != nil {
 		return err
 	}
-	standing, err := d.step.Hosting.FindVariant(ctx, sluice.Canary)
+	standing, err := step.FindVariant(ctx, d.step, sluice.Canary)
 	if err != nil || standing == nil {
 		return err
 	}

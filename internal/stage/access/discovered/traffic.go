@@ -106,7 +106,7 @@ func (d *traffic) PrepareCanaryRoute(ctx context.Context) error {
 	if err != nil || live.Desired == 0 {
 		return err
 	}
-	canary, err := d.step.Hosting.FindVariant(ctx, sluice.Canary)
+	canary, err := step.FindVariant(ctx, d.step, sluice.Canary)
 	if err != nil || canary == nil {
 		return err
 	}
@@ -130,14 +130,8 @@ func saveCanaryScale(ctx context.Context, d *traffic, canary step.Member, scale 
 	if err != nil {
 		return err
 	}
-	scales := map[string]float64{canary.ID: float64(scale)}
-	for id, s := range a.Scales {
-		if id != canary.ID {
-			scales[id] = s
-		}
-	}
-	a.Scales, d.step.Expected = scales, nil
-	return d.step.Memory.External.Save(ctx, a)
+	d.step.Expected = nil
+	return d.step.Memory.External.Save(ctx, a.WithScale(canary.ID, float64(scale)))
 }
 
 // CanaryGetsTraffic is true if canary tasks are registered or about to be, or if primary tasks are

@@ -2,7 +2,6 @@ package canaryservice
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
@@ -21,7 +20,6 @@ func (s services) saveCanaryCount(ctx context.Context, tasks int) error {
 		return err
 	}
 	if _, theirs := a.Scales[canaryServiceKey]; theirs {
-		a.Scales = maps.Clone(a.Scales)
 		delete(a.Scales, canaryServiceKey)
 		if err := s.step.Memory.External.Save(ctx, a); err != nil {
 			return err
@@ -84,7 +82,7 @@ func (s services) RevertDrift(ctx context.Context, c step.OutsideChange) error {
 	if err := s.canary.SetCount(ctx, s.step.MakeWrite, int(c.Want)); err != nil {
 		return err
 	}
-	canary, err := s.FindVariant(ctx, sluice.Canary)
+	canary, err := step.FindVariant(ctx, s.step, sluice.Canary)
 	if err != nil || canary == nil {
 		return err
 	}

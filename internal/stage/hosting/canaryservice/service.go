@@ -118,14 +118,6 @@ func (s services) ListOthers(ctx context.Context, _ step.Member) ([]step.Member,
 	return s.ListLeftovers(ctx, live, "")
 }
 
-func (s services) FindVariant(ctx context.Context, v sluice.Variant) (*step.Member, error) {
-	live, err := step.ObserveShared(ctx, s.step)
-	if err != nil {
-		return nil, err
-	}
-	return s.FindVariantIn(ctx, live, v)
-}
-
 func (s services) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (*step.Member, error) {
 	if v == sluice.Primary {
 		m := s.primaryMember(live)
@@ -181,27 +173,16 @@ func (s services) RefreshMember(ctx context.Context, m step.Member) (*step.Membe
 	return &now, nil
 }
 
-func (s services) ListTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {
-	if v == sluice.Primary {
-		return s.step.Client.Tasks(ctx)
-	}
-	all, err := s.canary.Tasks(ctx)
-	if sluice.KindOf(err) == sluice.NotFound {
-		return nil, nil // there is no canary service
-	}
-	return all, err
-}
-
 func (s services) ListAllTasks(ctx context.Context) (map[sluice.Variant][]ecs.Task, error) {
-	all := map[sluice.Variant][]ecs.Task{}
-	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
-		tasks, err := s.ListTasks(ctx, v)
-		if err != nil {
-			return nil, err
-		}
-		all[v] = tasks
+	primary, err := s.step.Client.Tasks(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	canary, err := s.canary.Tasks(ctx)
+	if sluice.KindOf(err) == sluice.NotFound {
+		canary, err = nil, nil // there is no canary service
+	}
+	return map[sluice.Variant][]ecs.Task{sluice.Primary: primary, sluice.Canary: canary}, err
 }
 
 func (s services) ScaleToZero(ctx context.Context, m step.Member) error {

@@ -123,7 +123,7 @@ func (t taskSets) promoteRestored(ctx context.Context, m step.Member, scale floa
 // requests is removed later with all that was created. A rule that sent requests to it before the
 // deployment does not count: they get the same answer as before.
 func (t taskSets) stopIdleCanary(ctx context.Context) error {
-	canary, err := t.FindVariant(ctx, sluice.Canary)
+	canary, err := step.FindVariant(ctx, t.step, sluice.Canary)
 	if err != nil || canary == nil || canary.Status == "DRAINING" || canary.Desired == 0 {
 		return err
 	}

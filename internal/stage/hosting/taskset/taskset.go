@@ -2,7 +2,6 @@ package taskset
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -62,7 +61,6 @@ func (t taskSets) forgetScale(ctx context.Context, id string, set float64) error
 	if kept, ok := a.Scales[id]; err != nil || !ok || kept == set {
 		return err
 	}
-	a.Scales = maps.Clone(a.Scales)
 	delete(a.Scales, id)
 	t.step.Expected = nil
 	return t.step.Memory.External.Save(ctx, a)
@@ -260,14 +258,6 @@ func isRemovableOther(s *step.Step, live *ecs.ServiceState, set sluice.TaskSet) 
 	return false
 }
 
-func (t taskSets) FindVariant(ctx context.Context, v sluice.Variant) (*step.Member, error) {
-	live, err := step.ObserveShared(ctx, t.step)
-	if err != nil {
-		return nil, err
-	}
-	return t.FindVariantIn(ctx, live, v)
-}
-
 func (t taskSets) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *step.Member,
 	err error) {
 	set, label := live.Primary(), plan.NewPrimarySet
@@ -307,14 +297,9 @@ func (t taskSets) RefreshMember(ctx context.Context, m step.Member) (*step.Membe
 	return t.memberOrNil(live, live.TaskSet(m.ID), m.Variant, m.Label).WithEvents(live), nil
 }
 
-func (t taskSets) ListTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {
-	all, err := t.ListAllTasks(ctx)
-	return all[v], err
-}
-
 // ListAllTasks assigns each task to its variant by one listing.
 func (t taskSets) ListAllTasks(ctx context.Context) (map[sluice.Variant][]ecs.Task, error) {
-	canary, err := t.FindVariant(ctx, sluice.Canary)
+	canary, err := step.FindVariant(ctx, t.step, sluice.Canary)
 	if err != nil {
 		return nil, err
 	}
