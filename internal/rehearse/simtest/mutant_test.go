@@ -141,10 +141,8 @@ var mutants = []mutant{
 		"\treturn scaling.Override(ctx, s, live)\n",
 		"\treturn nil\n"},
 	{"tasks stop while callers have their addresses", "internal/stage/access/discovered/traffic.go",
-		"\tat, ok, err := step.LoadShiftTime(ctx, d.step)\n" +
-			"\tif err != nil || !ok {\n",
-		"\tat, ok, err := step.LoadShiftTime(ctx, d.step)\n" +
-			"\tif err != nil || !ok || ok {\n"},
+		"\tif _, ok, err := step.LoadShiftTime(ctx, d.step); err != nil || !ok {\n",
+		"\tif _, ok, err := step.LoadShiftTime(ctx, d.step); err != nil || !ok || ok {\n"},
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
 		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
 			"d.deregisterMembers(ctx, act, c)\n",
