@@ -95,15 +95,6 @@ func LatestTagged(ctx context.Context, api *awsecs.Client, family string) (*Tagg
 	return td, err
 }
 
-// LatestDefinition is [LatestTagged] without the tags.
-func LatestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
-	td, err := LatestTagged(ctx, api, family)
-	if td == nil {
-		return nil, err
-	}
-	return td.TaskDefinition, err
-}
-
 // ReadDefinition is [ReadTagged] without the tags.
 func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
 	td, err := ReadTagged(ctx, api, name)

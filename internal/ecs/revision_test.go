@@ -29,7 +29,7 @@ func TestRevisionIsRegisteredOnce(t *testing.T) {
 					t.Errorf("%q: %v %v", fault, rev, err)
 				}
 			}
-			latest, err := ecs.LatestDefinition(b.ctx, b.api, "job")
+			latest, err := ecs.LatestTagged(b.ctx, b.api, "job")
 			if err != nil || latest.Revision != 1 {
 				t.Errorf("%q: the newest is %d: %v", fault, latest.Revision, err)
 			}
@@ -60,7 +60,7 @@ func TestRevisionBehindANewerOne(t *testing.T) {
 
 func TestFamilyWithoutARevision(t *testing.T) {
 	onWorld(t, func(b *bench) {
-		if td, err := ecs.LatestDefinition(b.ctx, b.api, "none"); td != nil || err != nil {
+		if td, err := ecs.LatestTagged(b.ctx, b.api, "none"); td != nil || err != nil {
 			t.Errorf("%v %v", td, err)
 		}
 		if _, err := ecs.ReadDefinition(b.ctx, b.api, "none:1"); err == nil || sluice.NextStep(err) == "" {

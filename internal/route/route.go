@@ -62,9 +62,9 @@ type Router struct {
 
 // Shift is the result of [Router.Shift].
 type Shift struct {
-	From, To sluice.Weights // From is not Valid if the routes differed
-	Written  []string       // IDs of the changed routes
-	Routes   []Route        // as read back
+	From    sluice.Weights // not Valid if the routes differed
+	Written []string       // IDs of the changed routes
+	Routes  []Route        // as read back
 }
 
 // Shift sets the weights of every route and reads the routes back. It does not write routes that
@@ -74,7 +74,7 @@ func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (S
 	if err != nil {
 		return Shift{}, err
 	}
-	done := Shift{From: commonWeights(before), To: to}
+	done := Shift{From: commonWeights(before)}
 	for _, p := range before {
 		if r.isAt(p, to) {
 			continue

@@ -167,13 +167,13 @@ func (b *Bake) judgeVersion(ctx context.Context, live *ecs.ServiceState) (next t
 func (b *Bake) checkDrift(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
 	r := b.run
 	if !r.Plan.Mode().HasVariants() {
-		return live, outside.ResolvePolledDrift(ctx, r)
+		return live, r.Outside.ResolvePolled(ctx, r)
 	}
 	if err := step.MaintainShare(ctx, r.Access); err != nil {
 		return nil, err
 	}
 	if r.WatchesDrift {
-		return live, outside.ResolvePolledDrift(ctx, r)
+		return live, r.Outside.ResolvePolled(ctx, r)
 	}
 	return outside.StartWatch(ctx, r, live)
 }

@@ -24,7 +24,7 @@ func StartWatch(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs
 		return nil, err
 	}
 	s.WatchesDrift, s.ComparedAt = true, s.Clock.Now()
-	live, err := resolveDrift(ctx, s, live)
+	live, err := s.Outside.Resolve(ctx, s, live)
 	if err == nil {
 		s.Reads.MoveHeld(step.UncheckedKey, step.ServiceKey, live)
 	}
@@ -81,10 +81,10 @@ func findDrift(ctx context.Context, s *step.Step, x *step.Expectation, live *ecs
 	return all, err
 }
 
-// resolveDrift compares a read of the service with the expected state and confirms a difference
+// Resolve compares a read of the service with the expected state and confirms a difference
 // with a second read, sent after AWS's usual lag. It then applies onOutsideChange and returns the
 // read to continue with.
-func resolveDrift(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+func (Watch) Resolve(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
 	if !s.WatchesDrift {
 		return live, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -19,9 +18,9 @@ const driftPollInterval = 10 * time.Second
 // wait continues.
 var ErrDriftSeen = errors.New("an external change was detected")
 
-// ResolvePolledDrift resolves drift of rules and auto scaling. It is called at every poll of every
+// ResolvePolled resolves drift of rules and auto scaling. It is called at every poll of every
 // wait of a stage.
-func ResolvePolledDrift(ctx context.Context, s *step.Step) error {
+func (Watch) ResolvePolled(ctx context.Context, s *step.Step) error {
 	differs, err := HasDrift(ctx, s)
 	if err != nil || !differs {
 		return err
@@ -60,11 +59,3 @@ func ResolveRuleAndScalingDrift(ctx context.Context, s *step.Step) error {
 
 // Watch is the [outsideWatch] of stages.
 type Watch struct{}
-
-func (Watch) Resolve(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
-	return resolveDrift(ctx, s, live)
-}
-
-func (Watch) ResolvePolled(ctx context.Context, s *step.Step) error {
-	return ResolvePolledDrift(ctx, s)
-}

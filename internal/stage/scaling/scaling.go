@@ -237,12 +237,7 @@ func checkOverride(ctx context.Context, s *step.Step, h memory.Override, now []s
 	}
 	for i, ours := range h.Wanted {
 		t, ok := autoscaling.FindTarget(now, ours.Dimension)
-		what := externalChanges(t, ok, h.Base[i], ours)
-		if !ok {
-			warnScalingChanged(s, what)
-			continue
-		}
-		if len(what) > 0 {
+		if what := externalChanges(t, ok, h.Base[i], ours); len(what) > 0 {
 			if err := applyScalingPolicy(ctx, s, t, ours, what); err != nil {
 				return err
 			}
@@ -468,12 +463,12 @@ func errStillSuspended(resource string, ours sluice.Scalable, err error) error {
 		Next: cmp.Or(sluice.NextStep(err), "run sluice resume to try again")}
 }
 
-// applyScalingPolicy is applyOutsidePolicy for a scalable target.
+// applyScalingPolicy applies onOutsideChange to a scalable target; now is its zero value if it is gone.
 func applyScalingPolicy(ctx context.Context, s *step.Step, now, ours sluice.Scalable, undone []string) error {
 	policy := s.Plan.OnOutsideChange
 	what := strings.Join(undone, ", ")
 	switch {
-	case s.IsRollback(), policy == sluice.AdoptChange:
+	case now.Dimension == "", s.IsRollback(), policy == sluice.AdoptChange:
 		warnScalingChanged(s, undone)
 		return nil
 	case policy == sluice.ReassertChange:

@@ -104,18 +104,13 @@ func adoptRecords(ctx context.Context, d *traffic, o cloudmap.OutsideChange) err
 }
 
 // warnUnknownInstances reports instances that neither ECS nor sluice registered. They are kept: the
-// actor that registered them has to deregister them.
+// actor that registered them has to deregister them. It also reports other services that share the name.
 func warnUnknownInstances(d *traffic) {
 	for _, id := range d.names.LastRead().UnknownInstances() {
 		if d.step.IsFirstTime("stranger " + id) {
 			d.step.EmitWarning("%s", cloudmap.DescribeUnknown(id, d.names.Instances.Registry.FullName()))
 		}
 	}
-	warnOtherServices(d)
-}
-
-// warnOtherServices reports other services that share the name.
-func warnOtherServices(d *traffic) {
 	for _, service := range d.names.LastRead().OtherServices() {
 		if d.step.IsFirstTime("neighbour " + service) {
 			d.step.EmitWarning(

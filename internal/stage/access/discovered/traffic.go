@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
@@ -126,12 +127,8 @@ func (d *traffic) PrepareCanaryRoute(ctx context.Context) error {
 // saveCanaryScale saves that a canary has another scale than the plan's stage gave it. Otherwise
 // that scale would count as drift.
 func saveCanaryScale(ctx context.Context, d *traffic, canary step.Member, scale int) error {
-	a, err := d.step.Memory.External.Load(ctx)
-	if err != nil {
-		return err
-	}
 	d.step.Expected = nil
-	return d.step.Memory.External.Save(ctx, a.WithScale(canary.ID, float64(scale)))
+	return d.step.Memory.External.Update(ctx, func(e *memory.External) { *e = e.WithScale(canary.ID, float64(scale)) })
 }
 
 // CanaryGetsTraffic is true if canary tasks are registered or about to be, or if primary tasks are
