@@ -144,7 +144,7 @@ func CheckDuringWait(ctx context.Context, s *step.Step) error {
 }
 
 // ObserveExisting reads a member that existed before. It reports a missing member as deleted only
-// after unseenFor, because describe calls lag behind writes by seconds.
+// after [step.UnseenLimit], because describe calls lag behind writes by seconds.
 func ObserveExisting(ctx context.Context, s *step.Step, m step.Member) (step.Member, error) {
 	const apart = 2 * time.Second
 	for n := 1; ; n++ {
