@@ -19,7 +19,7 @@ func registerTaskSource(f *pflag.FlagSet, d *survey.LiveDefinitions) {
 		"the task definition of the service, instead of the file's; without --image nothing is registered")
 	f.BoolVar(&d.LatestTask, "latest-task-definition", false,
 		"the newest registered task definition of the family, instead of the file's")
-	f.Var(revisionFlag{&d.Revision}, "revision", "this `number` of the family's task definitions, instead of the file's")
+	f.Var(revisionFlag(&d.Revision), "revision", "this `number` of the family's task definitions, instead of the file's")
 }
 
 // registerSources adds the flags that replace definitions of the files by what AWS has.
@@ -48,26 +48,17 @@ func checkSources(d survey.LiveDefinitions) error {
 	return nil
 }
 
-// revisionFlag is the number of a revision. Without the flag it is 0.
-type revisionFlag struct{ n *int }
-
-func (f revisionFlag) String() string {
-	if f.n == nil || *f.n == 0 {
-		return ""
-	}
-	return strconv.Itoa(*f.n)
-}
-
-func (f revisionFlag) Type() string { return "number" }
-
-func (f revisionFlag) Set(s string) error {
-	n, err := strconv.ParseUint(s, 10, 31)
-	if _, number, named := strings.Cut(s, ":"); named {
-		return fmt.Errorf("it must be the number of a revision alone, here %s: the file names the family", number)
-	}
-	if err != nil || n == 0 {
-		return errors.New("it must be the number of a revision, 1 or more (sluice revisions lists them)")
-	}
-	*f.n = int(n)
-	return nil
+// revisionFlag returns the value of a flag with the number of a revision.
+func revisionFlag(to *int) pflag.Value {
+	return session.FlagOf("number", func(s string) error {
+		n, err := strconv.ParseUint(s, 10, 31)
+		if _, number, named := strings.Cut(s, ":"); named {
+			return fmt.Errorf("it must be the number of a revision alone, here %s: the file names the family", number)
+		}
+		if err != nil || n == 0 {
+			return errors.New("it must be the number of a revision, 1 or more (sluice revisions lists them)")
+		}
+		*to = int(n)
+		return nil
+	})
 }

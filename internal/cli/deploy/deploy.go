@@ -95,7 +95,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 	registerPlanFlags(c, &o)
 	l.registerAll(c)
 	s.register(c)
-	c.Flags().Var(session.EventsFlag{Events: &o.RollbackEvents}, "rollback-events",
+	c.Flags().Var(session.EventsFlag(&o.RollbackEvents), "rollback-events",
 		"events after which CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
 			"DEPLOYMENT_STOP_ON_REQUEST (default: those of the deployment group)")
 	session.RegisterNoWait(c.Flags(), &noWait, noWaitHelp)

@@ -63,7 +63,7 @@ If the caller lacks any, the exit code is 7.
 	}
 	at.Register(c)
 	registerPlanFlags(c, &o)
-	c.Flags().Var(session.MarkdownFlag{Flags: &p.Flags}, "output", "text, json or markdown: the body of a comment on a pull request")
+	c.Flags().Var(session.MarkdownFlag(&p.Flags), "output", "text, json or markdown: the body of a comment on a pull request")
 	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
 	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
 	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM which of its permissions the caller lacks")
@@ -95,7 +95,7 @@ type planFlags struct {
 func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
 		"start a new deployment even if nothing changes")
-	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
+	c.Flags().Var(countFlag(&o.Tasks), "tasks", "desired count, instead of the file's")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
 	o.registerOverrides(c.Flags())
@@ -106,54 +106,35 @@ func registerPlanFlags(c *cobra.Command, o *planFlags) {
 
 // registerOverrides adds the flags that override autoRollback and bake of the file.
 func (o *planFlags) registerOverrides(f *pflag.FlagSet) {
-	f.Var(session.OptionalFlag{To: &o.autoRollback, Yes: true}, "auto-rollback",
+	session.RegisterOptional(f, &o.autoRollback, true, "auto-rollback",
 		"roll a failed deployment back, whatever the file says; =false: do not")
-	f.Lookup("auto-rollback").NoOptDefVal = "true"
-	f.Var(bakeFlag{&o.bake}, "bake",
+	f.Var(bakeFlag(&o.bake), "bake",
 		"how long all new tasks must run before success, instead of the file's bake")
 }
 
-// bakeFlag is an optional flag with a time of 0 or more.
-type bakeFlag struct{ d **time.Duration }
-
-func (f bakeFlag) String() string {
-	if f.d == nil || *f.d == nil {
-		return ""
-	}
-	return (**f.d).String()
+// bakeFlag returns the value of an optional flag with a time of 0 or more.
+func bakeFlag(to **time.Duration) pflag.Value {
+	return session.FlagOf("duration", func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return errors.New("it must be a duration of 0 or more, such as 2m")
+		}
+		*to = &d
+		return nil
+	})
 }
 
-func (f bakeFlag) Type() string { return "duration" }
-
-func (f bakeFlag) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return errors.New("it must be a duration of 0 or more, such as 2m")
-	}
-	*f.d = &d
-	return nil
-}
-
-// countFlag is an optional flag with a number of tasks.
-type countFlag struct{ n **int }
-
-func (f countFlag) String() string {
-	if f.n == nil || *f.n == nil {
-		return ""
-	}
-	return strconv.Itoa(**f.n)
-}
-
-func (f countFlag) Type() string { return "number" }
-
-func (f countFlag) Set(s string) error {
-	n, err := strconv.ParseUint(s, 10, 31)
-	if err != nil {
-		return errors.New("it must be a number of tasks, 0 or more")
-	}
-	count := int(n)
-	*f.n = &count
-	return nil
+// countFlag returns the value of an optional flag with a number of tasks.
+func countFlag(to **int) pflag.Value {
+	return session.FlagOf("number", func(s string) error {
+		n, err := strconv.ParseUint(s, 10, 31)
+		if err != nil {
+			return errors.New("it must be a number of tasks, 0 or more")
+		}
+		count := int(n)
+		*to = &count
+		return nil
+	})
 }
 
 // planNamed shows the plans of the applications that the command line names.

@@ -78,13 +78,11 @@ succeeded again, with AllAtOnce.`,
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of the rollback and make no changes")
 	f.BoolVar(&o.operation, "operation", false,
 		"undo the last operation of the journal, also if it changed no version: scale, refresh")
-	f.Var(session.OptionalFlag{To: &o.deregister, Yes: true}, "deregister-task-definition",
+	session.RegisterOptional(f, &o.deregister, true, "deregister-task-definition",
 		"afterwards deregister the revision that was replaced, if nothing uses it (default: only with ecspresso's files)")
-	f.Lookup("deregister-task-definition").NoOptDefVal = "true"
-	f.Var(session.OptionalFlag{To: &o.deregister}, "no-deregister-task-definition",
+	session.RegisterOptional(f, &o.deregister, false, "no-deregister-task-definition",
 		"the same as --deregister-task-definition=false")
-	f.Lookup("no-deregister-task-definition").NoOptDefVal = "true"
-	f.Var(session.EventsFlag{Events: &o.events}, "rollback-events",
+	f.Var(session.EventsFlag(&o.events), "rollback-events",
 		"`EVENT,…` after which CodeDeploy rolls back a new deployment that a rollback creates, as in sluice deploy")
 	f.BoolVar(&o.adopt, "adopt", false,
 		"if the journal is lost: route all traffic to the primary, delete everything else that sluice created")

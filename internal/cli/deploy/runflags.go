@@ -29,10 +29,10 @@ type runFlags struct {
 }
 
 func (o *runFlags) registerRunFlags(s *session.Session, f *pflag.FlagSet) {
-	f.Var(countFlag{&o.count}, "count", "number of tasks (default: the file's runTask.count, or 1)")
+	f.Var(countFlag(&o.count), "count", "number of tasks (default: the file's runTask.count, or 1)")
 	f.StringArrayVar(&o.commands, "command", nil,
 		"`CONTAINER=COMMAND` instead of its own, as words separated by spaces or a JSON list; repeatable")
-	f.Var(runEnvFlag{o, &s.Flags}, "env",
+	f.Var(session.FlagOf("variable", func(v string) error { return o.setEnv(v, &s.Flags) }), "env",
 		"`CONTAINER=NAME=VALUE` to set in its environment; repeatable. Without =: the environment of sluice.yaml")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
 	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides: JSON, YAML or Jsonnet, also with templates")
@@ -40,37 +40,22 @@ func (o *runFlags) registerRunFlags(s *session.Session, f *pflag.FlagSet) {
 	f.StringVar(&o.watch, "watch-container", "",
 		"`name` of the container whose exit code decides (default: the first essential one)")
 	f.StringVar(&o.propagate, "propagate-tags", "", "`TASK_DEFINITION` or NONE: whose tags the tasks get")
-	f.Var(runUntilFlag{}, "wait-until", "stopped: sluice always waits for the end of the tasks, except with --no-wait")
+	f.Var(session.FlagOf("state", checkRunUntil), "wait-until", "stopped: sluice always waits for the end of the tasks, except with --no-wait")
 	registerTaskSource(f, &o.definitions)
 	o.images = session.RegisterImages(f)
 }
 
-// runEnvFlag is the flag --env of sluice run: a variable of a container, or the environment of sluice.yaml.
-type runEnvFlag struct {
-	to  *runFlags
-	all *session.Flags
-}
-
-func (f runEnvFlag) String() string { return "" }
-
-func (f runEnvFlag) Type() string { return "variable" }
-
-func (f runEnvFlag) Set(s string) error {
+// setEnv takes a value of the flag --env of sluice run: a variable of a container, or the environment of sluice.yaml.
+func (o *runFlags) setEnv(s string, all *session.Flags) error {
 	if strings.Contains(s, "=") {
-		f.to.env = append(f.to.env, s)
+		o.env = append(o.env, s)
 		return nil
 	}
-	return f.all.ChooseEnvironment(s)
+	return all.ChooseEnvironment(s)
 }
 
-// runUntilFlag is the flag --wait-until of ecspresso.
-type runUntilFlag struct{}
-
-func (runUntilFlag) String() string { return "" }
-
-func (runUntilFlag) Type() string { return "state" }
-
-func (runUntilFlag) Set(s string) error {
+// checkRunUntil checks the flag --wait-until of ecspresso.
+func checkRunUntil(s string) error {
 	switch s {
 	case "stopped":
 		return nil

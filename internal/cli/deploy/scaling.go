@@ -21,8 +21,8 @@ func registerScalingFlags(c *cobra.Command, s *appfile.Scaling) {
 		"suspend auto scaling during the deployment, and restore its previous state afterwards")
 	f.BoolVar(&s.Resume, "resume-auto-scaling", false,
 		"resume all of auto scaling at the end of the deployment, whatever its state before")
-	f.Var(countFlag{&s.Min}, "auto-scaling-min", "minimum tasks of auto scaling from now on")
-	f.Var(countFlag{&s.Max}, "auto-scaling-max", "maximum tasks of auto scaling from now on")
+	f.Var(countFlag(&s.Min), "auto-scaling-min", "minimum tasks of auto scaling from now on")
+	f.Var(countFlag(&s.Max), "auto-scaling-max", "maximum tasks of auto scaling from now on")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.Replace(name, "autoscaling", "auto-scaling", 1))
 	})

@@ -76,7 +76,7 @@ tasks run. It is the same as sluice deploy --quick-sync --skip-task-definition
 		}
 		return nil
 	})
-	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count")
+	c.Flags().Var(countFlag(&v.plan.Tasks), "tasks", "desired count")
 	registerScalingFlags(c, &v.plan.Scaling)
 	atMost := c.Args
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -130,7 +130,7 @@ sluice deploy also creates a service, with the desired count of the file.`,
 		Example: `  sluice create examples/rolling
   sluice create examples/rolling --tasks 2`,
 	}, func() error { return nil })
-	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count (default 0)")
+	c.Flags().Var(countFlag(&v.plan.Tasks), "tasks", "desired count (default 0)")
 	v.plan.images = session.RegisterImages(c.Flags())
 	return c
 }

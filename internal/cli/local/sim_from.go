@@ -26,31 +26,20 @@ type simSource struct {
 }
 
 func (l *simSource) register(f *pflag.FlagSet) {
-	f.Var(folderFlag{l}, "from", "build the world that the application in this `folder` expects")
+	f.Var(session.FlagOf("folder", l.setFrom), "from", "build the world that the application in this `folder` expects")
 	f.BoolVar(&l.fromLive, "from-live", false, "build the world from a service in AWS; only reads AWS")
 	f.StringVar(&l.cluster, "cluster", "", "`cluster` of --from-live, if --from is not given")
 	f.StringVar(&l.service, "service", "", "`service` of --from-live, if --from is not given")
 	f.BoolVar(&l.print, "print-world", false, "with --from or --from-live: print the world file, and start nothing")
 }
 
-// folderFlag is the flag --from. Its first folder counts.
-type folderFlag struct{ of *simSource }
-
-func (f folderFlag) String() string {
-	if f.of == nil {
-		return ""
-	}
-	return f.of.from
-}
-
-func (f folderFlag) Type() string { return "folder" }
-
-func (f folderFlag) Set(s string) error {
-	if f.of.from != "" {
-		f.of.second = s
+// setFrom takes a value of the flag --from. The first folder counts.
+func (l *simSource) setFrom(s string) error {
+	if l.from != "" {
+		l.second = s
 		return nil
 	}
-	f.of.from = s
+	l.from = s
 	return nil
 }
 

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,44 +43,11 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	f.Output = Text
 	set.Var(&f.Output, "output", "text or json")
 	set.Var(&f.Output, "log-format", "the same as --output")
-	set.VarPF(jsonFlag{f}, "json", "", "the same as --output json").NoOptDefVal = "true"
-}
-
-// onceFlag is a text that is given once: with two values, only the last one would count.
-type onceFlag struct{ to *string }
-
-// OnceFlag returns the value of a flag whose text is given once; a second one is an error.
-func OnceFlag(to *string) pflag.Value { return onceFlag{to} }
-
-func (f onceFlag) String() string { return *f.to }
-
-// Type is that of a text, see [RefuseEmptyValues].
-func (f onceFlag) Type() string { return "string" }
-
-func (f onceFlag) Set(s string) error {
-	if *f.to != "" && *f.to != s {
-		return errors.New("it is given twice, with two values")
-	}
-	*f.to = s
-	return nil
-}
-
-// jsonFlag sets the output to JSON.
-type jsonFlag struct{ flags *Flags }
-
-func (f jsonFlag) String() string { return "" }
-
-func (f jsonFlag) Type() string { return "bool" }
-
-func (f jsonFlag) Set(s string) error {
-	on, err := strconv.ParseBool(s)
-	if err != nil {
-		return err
-	}
-	if on {
-		f.flags.Output = JSON
-	}
-	return nil
+	set.VarPF(boolFlag("", func(on bool) {
+		if on {
+			f.Output = JSON
+		}
+	}), "json", "", "the same as --output json").NoOptDefVal = "true"
 }
 
 // OutputFormat is the format of results.
@@ -115,22 +81,18 @@ func (o *OutputFormat) Set(s string) error {
 // OutputWords returns the formats of a command that also prints Markdown.
 func OutputWords() []string { return []string{string(Text), string(JSON), string(Markdown)} }
 
-// MarkdownFlag is the flag --output of a command that also prints Markdown.
-type MarkdownFlag struct{ Flags *Flags }
-
-func (f MarkdownFlag) String() string { return string(Text) }
-
-func (f MarkdownFlag) Type() string { return "format" }
-
-func (f MarkdownFlag) Set(s string) error {
-	if OutputFormat(s) == Markdown {
-		f.Flags.Output = Markdown
+// MarkdownFlag returns the value of the flag --output of a command that also prints Markdown.
+func MarkdownFlag(flags *Flags) pflag.Value {
+	return flagValue{kind: "format", byDefault: string(Text), set: func(s string) error {
+		if OutputFormat(s) == Markdown {
+			flags.Output = Markdown
+			return nil
+		}
+		if err := flags.Output.Set(s); err != nil {
+			return ChoiceError{Words: OutputWords()}
+		}
 		return nil
-	}
-	if err := f.Flags.Output.Set(s); err != nil {
-		return ChoiceError{Words: OutputWords()}
-	}
-	return nil
+	}}
 }
 
 // ApplicationFlag is the flag that names the folder or file of an application.

@@ -28,9 +28,9 @@ type ImageFlags struct {
 // RegisterImages adds the flags that give images instead of those of the files.
 func RegisterImages(flags *pflag.FlagSet) *ImageFlags {
 	f := &ImageFlags{used: map[int]bool{}}
-	flags.Var(imageFlag{f, false}, "image",
+	flags.Var(FlagOf("image", func(s string) error { return f.add(s, false) }), "image",
 		"`IMAGE` instead of the file's: [[APPLICATION:]CONTAINER=]IMAGE, by tag or digest; repeatable")
-	flags.Var(imageFlag{f, true}, "image-tag",
+	flags.Var(FlagOf("image", func(s string) error { return f.add(s, true) }), "image-tag",
 		"`TAG` or digest of the file's image: [[APPLICATION:]CONTAINER=]TAG; repeatable")
 	return f
 }
@@ -84,17 +84,8 @@ func unusedImage(c appfile.ImageChoice, app *appfile.Application) error {
 	return &sluice.Error{Op: "set the image", Resource: app.File, Err: errors.New(what), Next: next}
 }
 
-// imageFlag is --image, or --image-tag.
-type imageFlag struct {
-	to  *ImageFlags
-	tag bool
-}
-
-func (f imageFlag) String() string { return "" }
-
-func (f imageFlag) Type() string { return "image" }
-
-func (f imageFlag) Set(s string) error {
+// add adds the value of --image, or of --image-tag.
+func (f *ImageFlags) add(s string, isTag bool) error {
 	c := appfile.ImageChoice{Flag: "--image"}
 	name, value, named := strings.Cut(s, "=")
 	if !named {
@@ -107,11 +98,11 @@ func (f imageFlag) Set(s string) error {
 	switch {
 	case named && c.Container == "" && c.Application == "":
 		return errors.New("there is no container before the =")
-	case value == "" && f.tag:
+	case value == "" && isTag:
 		return errors.New("the tag is empty: is a variable of the command not set?")
 	case value == "":
 		return errors.New("the image is empty: is a variable of the command not set?")
-	case f.tag:
+	case isTag:
 		c.Flag, c.Reference = "--image-tag", value
 		value = "image:" + value
 		if strings.Contains(c.Reference, ":") {
@@ -123,11 +114,11 @@ func (f imageFlag) Set(s string) error {
 	if !definition.IsImageName(value) {
 		return fmt.Errorf("%q is not the name of an image%s", s, definition.ImageFault(value))
 	}
-	for _, other := range f.to.choices {
+	for _, other := range f.choices {
 		if other.Application == c.Application && other.Container == c.Container {
 			return errors.New("the image of this container is given twice")
 		}
 	}
-	f.to.choices = append(f.to.choices, c)
+	f.choices = append(f.choices, c)
 	return nil
 }

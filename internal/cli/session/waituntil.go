@@ -20,23 +20,17 @@ func RegisterWaitUntil(c *cobra.Command, until *string) {
 		help += "; end earlier: at `codedeploy:EVENT`, a lifecycle event that has succeeded, ecs:STAGE, a stage of ECS's own " +
 			"strategy, or paused, when a hook of it waits for an answer"
 	}
-	c.Flags().Var(waitUntilFlag{until}, "wait-until", help)
+	c.Flags().Var(FlagOf("state", func(s string) error { return setWaitUntil(until, s) }), "wait-until", help)
 }
 
-// waitUntilFlag accepts the values for which sluice waits anyway, a lifecycle event, a lifecycle stage and paused.
-type waitUntilFlag struct{ until *string }
-
-func (waitUntilFlag) String() string { return "" }
-
-func (waitUntilFlag) Type() string { return "state" }
-
-func (f waitUntilFlag) Set(s string) error {
+// setWaitUntil accepts the values for which sluice waits anyway, a lifecycle event, a lifecycle stage and paused.
+func setWaitUntil(until *string, s string) error {
 	event, isCodeDeploy := strings.CutPrefix(s, "codedeploy:")
 	stage, isECS := strings.CutPrefix(s, watch.UntilECS)
 	switch {
 	case s == "deployed", s == "stable":
 		return nil
-	case (isCodeDeploy || isECS || s == watch.UntilPaused) && f.until == nil:
+	case (isCodeDeploy || isECS || s == watch.UntilPaused) && until == nil:
 		return fmt.Errorf("sluice cannot wait for %s here: give it to sluice deploy or sluice wait", s)
 	case isCodeDeploy && !slices.Contains(verdict.LifecycleEventNames(), event):
 		return fmt.Errorf("%q is no lifecycle event of ECS: give one of %s", event,
@@ -45,10 +39,10 @@ func (f waitUntilFlag) Set(s string) error {
 		return fmt.Errorf("%q is no lifecycle stage of ECS: give one of %s", stage,
 			strings.Join(verdict.LifecycleStageNames(), ", "))
 	case isCodeDeploy:
-		*f.until = event
+		*until = event
 		return nil
 	case isECS, s == watch.UntilPaused:
-		*f.until = s
+		*until = s
 		return nil
 	}
 	return ChoiceError{Words: []string{"deployed", "stable", watch.UntilPaused, "codedeploy:EVENT", "ecs:STAGE"}}
