@@ -40,14 +40,10 @@ one. A deregistered revision starts no new tasks; with --delete, ECS also delete
   sluice deregister --revision 41
   sluice deregister --keeps 10 --delete --dry-run`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.Run(func(c *cobra.Command, path string) error {
 			o.isCounted = c.Flags().Changed("keeps")
 			return p.runDeregister(c.Context(), path, o)
-		},
+		}),
 	}
 	at.Register(c)
 	c.Flags().IntVar(&o.keeps, "keeps", 0, "`number` of unused revisions that stay, the newest ones")

@@ -24,13 +24,9 @@ printed. sluice deploy registers the task definition itself.`,
 		Example: `  sluice register examples/canary
   sluice register --output json | jq -r .arn`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.Run(func(c *cobra.Command, path string) error {
 			return p.runRegister(c.Context(), path, images, dry)
-		},
+		}),
 	}
 	at.Register(c)
 	images = session.RegisterImages(c.Flags())

@@ -34,13 +34,7 @@ one of them as JSON.`,
   sluice revisions --revision current
   sluice revisions --revision 41 | jq .containerDefinitions`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runRevisions(c.Context(), path, of)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runRevisions(c.Context(), path, of) }),
 	}
 	at.Register(c)
 	c.Flags().StringVar(&of, "revision", "", "print this one: a `number`, current (of the service) or latest")

@@ -40,13 +40,7 @@ deleted. The task definitions, load balancers and target groups stay.`,
   sluice delete --terminate --force examples/rolling
   sluice delete --dry-run`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runDelete(c.Context(), path, o)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runDelete(c.Context(), path, o) }),
 	}
 	at.Register(c)
 	c.Flags().BoolVar(&o.force, "force", false, "delete without confirmation")

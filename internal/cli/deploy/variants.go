@@ -29,11 +29,7 @@ type deployVariant struct {
 func (v *deployVariant) complete(p *program, c *cobra.Command, check func() error) *cobra.Command {
 	c.Use += " [DIR | -c FILE]"
 	c.Args = session.AtMost(1, "give the folder of one application")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		path, _, err := v.at.Path(c, args)
-		if err != nil {
-			return err
-		}
+	c.RunE = v.at.Run(func(c *cobra.Command, path string) error {
 		if err := check(); err != nil {
 			return err
 		}
@@ -43,7 +39,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 			return p.planNamed(c.Context(), c.Name(), session.Named{Paths: []string{path}}, how.plan, planOutput{})
 		}
 		return p.runDeploy(c.Context(), path, how)
-	}
+	})
 	v.at.Register(c)
 	v.conflicts.registerAll(c)
 	v.conflicts.operation = c.Name() + " the service"

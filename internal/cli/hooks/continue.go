@@ -62,13 +62,9 @@ An approval of sluice's own deployments is given with sluice approve.`,
   sluice continue --wait-until paused      until the next pause
   sluice continue --rollback`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.Run(func(c *cobra.Command, path string) error {
 			return p.runContinue(c.Context(), path, c.Flags().Changed("timeout"), o)
-		},
+		}),
 	}
 	at.Register(c)
 	c.Flags().StringVar(&o.hook, "hook", "", "`ID` of the hook to answer (default: the only one that waits)")

@@ -40,13 +40,7 @@ none yet, the AppSpec has ` + taskDefinitionPlaceholder + ` instead. --task-defi
   sluice appspec --task-definition current
   sluice appspec --task-definition web:41 --output json`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runAppSpec(c.Context(), path, of, live)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runAppSpec(c.Context(), path, of, live) }),
 	}
 	at.Register(c)
 	session.RegisterOpposite(c.Flags(), &live.Service, "update-service",

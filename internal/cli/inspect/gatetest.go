@@ -82,13 +82,7 @@ The exit code is 0 whatever the gates decide, and 1 if metrics cannot be read.`,
   sluice gate test examples/gates --since 72h
   sluice gate test --gate errors --output json | jq .gates`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runGateTest(c.Context(), path, f)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runGateTest(c.Context(), path, f) }),
 	}
 	at.Register(c)
 	c.Flags().DurationVar(&f.since, "since", defaultPast, "the `time` until now to replay, at most 360h")

@@ -59,16 +59,12 @@ not end safely.`,
   sluice rehearse --faults crash-loop,zone-lost,killed
   sluice rehearse --output markdown >> "$GITHUB_STEP_SUMMARY"`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.Run(func(c *cobra.Command, path string) error {
 			if r.Flags.Output == session.JSON { // --json
 				r.format = "json"
 			}
 			return r.runRehearsal(c.Context(), path)
-		},
+		}),
 	}
 	at.Register(c)
 	c.Flags().BoolVar(&r.fromLive, "from-live", false, "simulate the running service; only reads AWS")

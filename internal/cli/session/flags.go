@@ -124,6 +124,17 @@ func (w *ApplicationFlag) Path(c *cobra.Command, args []string) (path string, gi
 	return ".", false, nil
 }
 
+// Run returns the RunE of a command on the application that the command line names.
+func (w *ApplicationFlag) Run(run func(c *cobra.Command, path string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		path, _, err := w.Path(c, args)
+		if err != nil {
+			return err
+		}
+		return run(c, path)
+	}
+}
+
 // FilesPath returns the path of the application. path is the result of Path, which may be
 // a deployment's ID.
 func (w *ApplicationFlag) FilesPath(path string) string {

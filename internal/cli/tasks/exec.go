@@ -42,13 +42,7 @@ container reaches, to this machine until Ctrl-C.`,
   sluice exec --id 0123abcd --container web --command 'ls -l'
   sluice exec --port-forward --port 80 --local-port 8080`,
 		Args: session.AtMost(1, "give the command in quotes: --command 'ls -l'"),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runExec(c.Context(), path, o)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runExec(c.Context(), path, o) }),
 	}
 	at.Register(c)
 	f := c.Flags()

@@ -47,13 +47,7 @@ are named once.`,
   sluice logs --id 0123abcd --container web --lines 200
   sluice logs --output json | jq -r .line`,
 		Args: session.AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runLogs(c.Context(), path, o)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runLogs(c.Context(), path, o) }),
 	}
 	at.Register(c)
 	c.Flags().StringVar(&o.id, "id", "", "only the task with this `ID`, or its first characters")

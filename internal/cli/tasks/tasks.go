@@ -44,13 +44,7 @@ or stops it.`,
   sluice tasks --id 0123abcd --stop
   sluice tasks --find --stop`,
 		Args: session.AtMost(1, "name the task with --id: sluice tasks DIR --id ID"),
-		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args)
-			if err != nil {
-				return err
-			}
-			return p.runTasks(c.Context(), path, o)
-		},
+		RunE: at.Run(func(c *cobra.Command, path string) error { return p.runTasks(c.Context(), path, o) }),
 	}
 	at.Register(c)
 	c.Flags().StringVar(&o.id, "id", "", "only the task with this `ID`, or its first characters")
