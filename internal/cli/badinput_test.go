@@ -323,8 +323,8 @@ func (b badInput) run(t *testing.T, calls *recorder, sim *awssim.Sim) (code int,
 	env := session.Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{},
 		OpenJournal: journal.Open,
 		StateDir:    filepath.Join(top, "state"),
-		Clock:       clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
-		Getwd: func() (string, error) { return top, nil },
+		Clock:       clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials,
+		Disk: session.Disk{Getwd: func() (string, error) { return top, nil }, FS: folder.New},
 		Getenv: func(key string) string {
 			return map[string]string{"AWS_REGION": sim.Region(), "GITHUB_ACTIONS": b.vars["GITHUB_ACTIONS"]}[key]
 		},

@@ -367,13 +367,14 @@ func (d *denial) env(out io.Writer, args []string) session.Env {
 		Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
 		Clock: d.clock, Rand: newChance(uint64(pid)), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 		Credentials: cfg.Credentials,
-		OpenJournal: d.open, StateDir: d.dir, Getwd: func() (string, error) { return "/application", nil },
-		FS: func(dir string) fs.FS {
-			if dir == d.dir {
-				return folder.New(dir)
-			}
-			return d.application()
-		},
+		OpenJournal: d.open, StateDir: d.dir,
+		Disk: session.Disk{Getwd: func() (string, error) { return "/application", nil },
+			FS: func(dir string) fs.FS {
+				if dir == d.dir {
+					return folder.New(dir)
+				}
+				return d.application()
+			}},
 		Host: "here", User: "somebody", PID: pid, IsAlive: func(p int) bool { return p == pid },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
 	}

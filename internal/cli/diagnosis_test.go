@@ -215,8 +215,9 @@ func (b *diagnosisBench) sluice(args ...string) {
 		Args: args, In: strings.NewReader(""), Out: &b.out, Err: &b.out, Getenv: func(string) string { return "" },
 		Clock: b.clock, Rand: b.random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 		Credentials: cfg.Credentials,
-		OpenJournal: journal.Open, StateDir: b.state, Getwd: func() (string, error) { return "/work", nil },
-		FS:   func(string) fs.FS { return b.files },
+		OpenJournal: journal.Open, StateDir: b.state,
+		Disk: session.Disk{Getwd: func() (string, error) { return "/work", nil },
+			FS: func(string) fs.FS { return b.files }},
 		Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
 	})

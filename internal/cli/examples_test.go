@@ -150,8 +150,9 @@ func playCommands(t *testing.T, file string, text []byte, commands []string, out
 				Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
 				Clock: virtual, Rand: random, HTTPClient: localClient{cfg.HTTPClient, sim}, APIOptions: cfg.APIOptions,
 				Credentials: cfg.Credentials,
-				OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return "/work", nil },
-				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
+				OpenJournal: journal.Open, StateDir: dir,
+				Disk: session.Disk{Getwd: func() (string, error) { return "/work", nil },
+					FS: func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) }},
 				Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 				IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
 			}

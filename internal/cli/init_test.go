@@ -77,7 +77,8 @@ func (b *initBench) runOn(ctx context.Context, in io.Reader, line string) (code 
 		Getenv: func(name string) string { return map[string]string{"AWS_REGION": "us-east-1", "NO_COLOR": "1"}[name] },
 		Clock:  b.clock, Rand: rand.NewChaCha8([32]byte{1}), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 		Credentials: cfg.Credentials, OpenJournal: journal.Open, StateDir: b.state,
-		Getwd: func() (string, error) { return b.dir, nil }, FS: func(dir string) fs.FS { return folder.New(dir) },
+		Disk: session.Disk{Getwd: func() (string, error) { return b.dir, nil },
+			FS: func(dir string) fs.FS { return folder.New(dir) }},
 		Host: "here", User: "ana", PID: 1, IsAlive: func(p int) bool { return p == 1 },
 		IsTerminal: func(w io.Writer) bool {
 			_, typed := w.(typist)

@@ -92,8 +92,10 @@ func planFiles(t *testing.T, files fstest.MapFS) string {
 			Args: []string{"plan", "app", "--region", "eu-west-1"}, In: strings.NewReader(""), Out: &out, Err: &out,
 			Getenv: func(string) string { return "" }, Clock: virtual, Rand: rand.NewChaCha8([32]byte{1}),
 			HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
-			OpenJournal: journal.Open, StateDir: t.TempDir(), Getwd: func() (string, error) { return "/work", nil },
-			FS: func(string) fs.FS { return mustSub(t, files, "app") }, Host: "here", User: "ana", PID: 1,
+			OpenJournal: journal.Open, StateDir: t.TempDir(),
+			Disk: session.Disk{Getwd: func() (string, error) { return "/work", nil },
+				FS: func(string) fs.FS { return mustSub(t, files, "app") }},
+			Host: "here", User: "ana", PID: 1,
 			IsAlive: func(int) bool { return true }, IsTerminal: func(io.Writer) bool { return false },
 			Size: func(io.Writer) (int, int) { return 0, 0 },
 		})

@@ -131,7 +131,7 @@ func (b *shapeBench) sluice(args ...string) (code int, out, log string) {
 		Getenv: func(string) string { return "" }, Clock: b.clock, Rand: rand.NewChaCha8([32]byte{1}),
 		HTTPClient: cfg.HTTPClient, APIOptions: b.apiOptions(cfg.APIOptions), Credentials: cfg.Credentials,
 		OpenJournal: journal.Open, StateDir: filepath.Join(b.dir, "state"),
-		Getwd: func() (string, error) { return b.dir, nil }, FS: folder.New,
+		Disk:   session.Disk{Getwd: func() (string, error) { return b.dir, nil }, FS: folder.New},
 		Notify: func(chan<- os.Signal) func() { return func() {} }, IgnoreSIGPIPE: func() {},
 		Host: "here", User: "ana", PID: 1, IsAlive: func(int) bool { return true },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },

@@ -133,7 +133,7 @@ func playOnTerminal(t *testing.T, width int, world, work string, commands []stri
 			env.Args, journals = env.Args[:n], t.TempDir()
 			killLater(t, env, journals, interrupt)
 		}
-		env.Getwd, env.FS = func() (string, error) { return work, nil }, folder.New
+		env.Disk.Getwd, env.Disk.FS = func() (string, error) { return work, nil }, folder.New
 		env.IsTerminal = func(io.Writer) bool { return true }
 		env.Size = func(io.Writer) (int, int) {
 			size, err := unix.IoctlGetWinsize(int(tty.Fd()), unix.TIOCGWINSZ)

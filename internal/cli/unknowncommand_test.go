@@ -20,8 +20,10 @@ func runOffline(t *testing.T, args ...string) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	env := session.Env{Args: args, In: strings.NewReader(""), Out: &stdout, Err: &stderr,
 		Getenv: func(string) string { return "" }, Rand: strings.NewReader(strings.Repeat("x", 1<<10)),
-		OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return dir, nil },
-		FS: func(dir string) fs.FS { return os.DirFS(dir) }, Notify: func(chan<- os.Signal) func() { return func() {} },
+		OpenJournal: journal.Open, StateDir: dir,
+		Disk: session.Disk{Getwd: func() (string, error) { return dir, nil },
+			FS: func(dir string) fs.FS { return os.DirFS(dir) }},
+		Notify:     func(chan<- os.Signal) func() { return func() {} },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 }}
 	code = Main(env)
 	return code, stdout.String(), stderr.String()

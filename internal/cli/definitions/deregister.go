@@ -73,7 +73,7 @@ func (o deregisterFlags) check() error {
 }
 
 func (p *program) runDeregister(ctx context.Context, path string, o deregisterFlags) error {
-	if _, number, isRevision := strings.Cut(path, ":"); isRevision && o.revision == "" && !p.Exists(path) {
+	if _, number, isRevision := strings.Cut(path, ":"); isRevision && o.revision == "" && !p.Env.Disk.Exists(path) {
 		return &sluice.Error{Op: "sluice deregister", Resource: path, Err: errors.New("it is a revision, and the argument is the " +
 			"folder of an application"), Next: "name the folder, and the revision by its flag: sluice deregister DIR --revision " + number}
 	}
@@ -102,7 +102,7 @@ func (p *program) runDeregister(ctx context.Context, path string, o deregisterFl
 			countUsed(all, users), len(all)-countUsed(all, users)))
 		return nil
 	}
-	act := p.NewAct("deregister")
+	act := p.Env.NewAct("deregister")
 	for _, rev := range old {
 		if err := ctx.Err(); err != nil {
 			return err

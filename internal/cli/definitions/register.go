@@ -74,7 +74,8 @@ func (p *program) register(ctx context.Context, f *family) (ecs.Revision, error)
 	if err != nil {
 		return ecs.Revision{}, err
 	}
-	return ecs.EnsureRevision(ctx, f.API, p.NewAct("register"), f.app.Task, func(ctx context.Context) (ecs.Revision, error) {
+	act := p.Env.NewAct("register")
+	return ecs.EnsureRevision(ctx, f.API, act, f.app.Task, func(ctx context.Context) (ecs.Revision, error) {
 		if err := c.Sleep(ctx, ecs.ReadLag); err != nil {
 			return ecs.Revision{}, err
 		}

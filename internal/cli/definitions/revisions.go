@@ -50,7 +50,7 @@ type revisionEntry struct {
 
 func (p *program) runRevisions(ctx context.Context, path, of string) error {
 	open := p.openFamily
-	if _, isService := p.ServiceAt(path); isService {
+	if _, isService := p.Env.Disk.ServiceAt(path); isService {
 		open = p.openFamilyOfService
 	}
 	f, err := open(ctx, path)
@@ -137,7 +137,7 @@ func (p *program) openFamily(ctx context.Context, path string) (*family, error) 
 
 // openFamilyOfService reads which family a service uses that path names as CLUSTER/SERVICE.
 func (p *program) openFamilyOfService(ctx context.Context, path string) (*family, error) {
-	of, _ := p.ServiceAt(path)
+	of, _ := p.Env.Disk.ServiceAt(path)
 	a, _, err := p.OpenAccount(ctx, "", "")
 	if err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func (p *program) openFamilyOfService(ctx context.Context, path string) (*family
 	live, err := service.Observe(ctx)
 	switch {
 	case err != nil:
-		return nil, p.NoSuchService(of, survey.NameMissing(ctx, service, err))
+		return nil, p.Env.Disk.NoSuchService(of, survey.NameMissing(ctx, service, err))
 	case !live.IsActive():
-		return nil, p.NoSuchService(of, survey.NoServiceError(ctx, service, "name the application's folder"))
+		return nil, p.Env.Disk.NoSuchService(of, survey.NoServiceError(ctx, service, "name the application's folder"))
 	}
 	name, _, _ := strings.Cut(live.Serving(), ":")
 	if name == "" {

@@ -60,7 +60,7 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 			d.Outcome), Next: next}
 	}
 	e := p.NewEngine(t.Account, t.Clock, t.Journal)
-	if err := e.SendCommand(ctx, d.ID, journal.Abort, 0, p.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Abort, 0, p.Env.ActorName("")); err != nil {
 		return err
 	}
 	if err := p.runOrFollow(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {

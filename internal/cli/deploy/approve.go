@@ -74,7 +74,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 		return p.adviseHook(ctx, j, d, err)
 	}
 	named := by != ""
-	by = p.ActorName(by)
+	by = p.Env.ActorName(by)
 	if err := refuseApprover(d, s, by, named, yes); err != nil {
 		return err
 	}

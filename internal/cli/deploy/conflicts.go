@@ -153,7 +153,7 @@ func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployme
 		return err
 	}
 	approve := session.ApproveCommand(d.ID, stage)
-	who, first, runs := "no process runs it now", "end it first: ", owner != "" && c.program.IsOwnerAlive(owner)
+	who, first, runs := "no process runs it now", "end it first: ", owner != "" && c.program.Env.IsOwnerAlive(owner)
 	approved := "run " + approve + ", then sluice resume " + d.ID + "; or end it: "
 	if runs {
 		who, first = "process "+owner+" runs it", "wait for it to end, or end it: "
@@ -266,7 +266,7 @@ func (c *serviceConflicts) rollBackRunning(ctx context.Context, d journal.Deploy
 	if err := c.program.takeOverProcess(ctx, e, d); err != nil {
 		return err
 	}
-	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, c.program.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, c.program.Env.ActorName("")); err != nil {
 		return err
 	}
 	r := c.program.Terminal().NewRenderer(t.Plan, t.Clock)
@@ -283,7 +283,7 @@ func (c *serviceConflicts) rollBackRunning(ctx context.Context, d journal.Deploy
 // takeOverProcess stops the process that runs a deployment and prints which process that was and
 // why it was stopped.
 func (p *program) takeOverProcess(ctx context.Context, e *engine.Engine, d journal.Deployment) error {
-	from, err := e.TakeOver(ctx, d.ID, p.ActorName("")+", process "+p.OwnerName())
+	from, err := e.TakeOver(ctx, d.ID, p.Env.ActorName("")+", process "+p.Env.OwnerName())
 	if err != nil {
 		return err
 	}

@@ -80,11 +80,11 @@ func (p *program) runDelete(ctx context.Context, path string, o deleteFlags) err
 		return nil
 	}
 	if !o.force {
-		if err := p.Confirm(what, service.Name); err != nil {
+		if err := p.Env.Confirm(ctx, what, service.Name); err != nil {
 			return err
 		}
 	}
-	if err := upkeep.DeleteService(ctx, service, p.NewAct("delete"), live.ARN, o.terminate); err != nil {
+	if err := upkeep.DeleteService(ctx, service, p.Env.NewAct("delete"), live.ARN, o.terminate); err != nil {
 		return err
 	}
 	p.PrintResult("ECS deletes the service " + service.Resource())

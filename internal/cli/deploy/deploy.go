@@ -214,7 +214,7 @@ func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre 
 	e.Endpoint = p.Endpoint(ctx)
 	r := p.Terminal().NewRenderer(pre.plan, pre.clock)
 	e.OnEvent = r.ShowEvent
-	id, err := e.Start(ctx, pre.plan, p.TriggerName())
+	id, err := e.Start(ctx, pre.plan, p.Env.TriggerName())
 	if err != nil {
 		r.Close()
 		return err

@@ -128,7 +128,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		return nil, p.adviseLocalAWS(err, path)
 	}
 	if !o.operates { // without the version of the files, no gate judges
-		if err := stage.CheckGates(ctx, app, p.OutsideAWS(out.account)); err != nil {
+		if err := stage.CheckGates(ctx, app, p.Env.OutsideAWS(out.account)); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +200,7 @@ func (p *program) adviseLocalAWS(err error, path string) error {
 		return err
 	}
 	world := filepath.Join(path, "world.yaml")
-	if _, readErr := p.ReadFile(world); readErr != nil {
+	if _, readErr := p.Env.Disk.ReadFile(world); readErr != nil {
 		return err
 	}
 	advised := *problem

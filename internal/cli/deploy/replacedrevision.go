@@ -64,7 +64,7 @@ func (r *rollbackRun) deregisterReplaced(ctx context.Context) error {
 		fmt.Fprintf(r.program.Env.Err, "note: %s stays as it is: %s\n", r.replaced.name, why)
 		return nil
 	}
-	return ecs.Deregister(ctx, f.API, r.program.NewAct("rollback"), rev.Name, rev)
+	return ecs.Deregister(ctx, f.API, r.program.Env.NewAct("rollback"), rev.Name, rev)
 }
 
 // findUnused returns the replaced revision, or why it is not deregistered.

@@ -75,7 +75,7 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 			return err
 		}
 	}
-	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, p.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, p.Env.ActorName("")); err != nil {
 		return err
 	}
 	if err := p.restoreSecrets(ctx, e, t, files); err != nil {

@@ -139,7 +139,7 @@ type rollbackRun struct {
 }
 
 func (r *rollbackRun) execute(ctx context.Context) error {
-	if of, isService := r.program.ServiceAt(r.path); r.given && isService && r.options.service == "" {
+	if of, isService := r.program.Env.Disk.ServiceAt(r.path); r.given && isService && r.options.service == "" {
 		r.options.cluster, r.options.service, r.given = of.Cluster, of.Name, false
 	}
 	if err := r.options.checkRollback(r.path, r.given); err != nil {
@@ -309,7 +309,7 @@ func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened, no
 		return err
 	}
 	d, e := t.Deployment, r.program.NewEngine(t.Account, t.Clock, t.Journal)
-	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, r.program.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, r.program.Env.ActorName("")); err != nil {
 		return err
 	}
 	if err := e.Reopen(ctx, d.ID); err != nil {

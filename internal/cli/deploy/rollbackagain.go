@@ -69,7 +69,7 @@ func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) err
 	}
 	fmt.Fprintf(r.program.Env.Err, "deployment %s is a rollback that has not ended: it continues%s\n", d.ID, undo)
 	e := r.program.NewEngine(t.Account, t.Clock, t.Journal)
-	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, r.program.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, r.program.Env.ActorName("")); err != nil {
 		return err
 	}
 	return r.program.runOrFollow(ctx, e, t, engine.Options{NoWait: r.options.noWait}, sluice.Succeeded)
@@ -79,7 +79,7 @@ func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) err
 // the journal does not keep the values of its environments.
 func (r *rollbackRun) beginAgain(ctx context.Context, t *session.Opened) error {
 	e := r.program.NewEngine(t.Account, t.Clock, t.Journal)
-	if err := e.SendCommand(ctx, t.Deployment.ID, journal.Abort, 0, r.program.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, t.Deployment.ID, journal.Abort, 0, r.program.Env.ActorName("")); err != nil {
 		return err
 	}
 	if err := r.program.runOrFollow(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {

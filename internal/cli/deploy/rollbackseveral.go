@@ -28,7 +28,7 @@ func (p *program) rollBackSeveral(ctx context.Context, paths []string, o rollbac
 		if err != nil && !errors.As(err, &ended) {
 			return err
 		}
-		if err := p.Confirm(fmt.Sprintf("roll back %d services", len(paths)), "yes"); err != nil {
+		if err := p.Env.Confirm(ctx, fmt.Sprintf("roll back %d services", len(paths)), "yes"); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (p *program) rollBackSeveral(ctx context.Context, paths []string, o rollbac
 // rollbackService returns cluster/service of what a path names, or "" if its files or the journal do not say. The
 // rollback then fails, with the reason.
 func (p *program) rollbackService(ctx context.Context, path string) string {
-	if of, isService := p.ServiceAt(path); isService {
+	if of, isService := p.Env.Disk.ServiceAt(path); isService {
 		return of.String()
 	}
 	if !session.IsDeploymentID(path) {

@@ -127,7 +127,7 @@ func (o runFlags) readOverrides(s *session.Session, run *definition.Run) (err er
 	case o.file == "" && o.overrides == "":
 		return nil
 	case o.file != "":
-		if data, err = s.ReadFile(o.file); err != nil {
+		if data, err = s.Env.Disk.ReadFile(o.file); err != nil {
 			return &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
 				Next: "give --overrides-file a file of RunTask's overrides: JSON, YAML or Jsonnet"}
 		}

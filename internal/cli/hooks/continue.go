@@ -86,7 +86,7 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 	service := of.service
 	rec, err := p.findPaused(ctx, of)
 	if of.isNamed {
-		err = p.NoSuchService(session.Service{Cluster: service.Cluster, Name: service.Name}, err)
+		err = p.Env.Disk.NoSuchService(session.Service{Cluster: service.Cluster, Name: service.Name}, err)
 	}
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 	if err != nil {
 		return err
 	}
-	if err := pausehook.Answer(ctx, service, p.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
+	if err := pausehook.Answer(ctx, service, p.Env.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
 		return err
 	}
 	if err := p.follow(ctx, of.account, of.clock, service, rec.ARN, hook, o); err != nil {
@@ -126,7 +126,7 @@ type pausedService struct {
 
 // openService returns the service that path names as CLUSTER/SERVICE, or that of the application in its files.
 func (p *program) openService(ctx context.Context, path string) (of pausedService, err error) {
-	if named, isService := p.ServiceAt(path); isService {
+	if named, isService := p.Env.Disk.ServiceAt(path); isService {
 		of.isNamed = true
 		of.account, of.clock, err = p.OpenAccount(ctx, "", "")
 		if err == nil {

@@ -50,7 +50,7 @@ func (p *program) newGateCommand() *cobra.Command {
 
 // folderArguments returns the arguments if they name a folder or a file, for the command that was probably meant.
 func (p *program) folderArguments(args []string) []string {
-	if len(args) == 1 && p.Exists(args[0]) {
+	if len(args) == 1 && p.Env.Disk.Exists(args[0]) {
 		return args
 	}
 	return nil
@@ -177,7 +177,7 @@ func (p *program) openPast(ctx context.Context, app *appfile.Application, all []
 		return from, err
 	}
 	now := c.Now()
-	from = gates.Past{Account: a, Clock: c, OutsideAWS: p.OutsideAWS(a)}
+	from = gates.Past{Account: a, Clock: c, OutsideAWS: p.Env.OutsideAWS(a)}
 	if from.Span, err = gates.PastSpan(now.Add(-since), now); err != nil {
 		return from, &sluice.Error{Op: "replay gates", Err: err, Next: "give a longer --since, such as --since 24h"}
 	}

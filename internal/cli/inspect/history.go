@@ -83,7 +83,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 		return "", p.printEvents(ctx, j, path)
 	}
 	f := journal.Filter{Region: p.Flags.Region, Limit: o.limit}
-	of, isService := p.ServiceAt(path)
+	of, isService := p.Env.Disk.ServiceAt(path)
 	switch {
 	case isService && given:
 		f.Cluster, f.Service = of.Cluster, of.Name

@@ -142,7 +142,7 @@ func (t *ServiceReport) summary() string {
 // readStatus reads the state of the service of an application or of a deployment.
 func (p *program) readStatus(ctx context.Context, j *journal.Journal, path string, given bool,
 	events int) (*ServiceReport, error) {
-	if of, isService := p.ServiceAt(path); given && isService {
+	if of, isService := p.Env.Disk.ServiceAt(path); given && isService {
 		return p.readServiceStatus(ctx, j, of, events)
 	}
 	if !session.IsDeploymentID(path) {
@@ -200,9 +200,9 @@ func (p *program) readServiceStatus(ctx context.Context, j *journal.Journal, of 
 	service := ecs.Service{API: a.ECS(), Cluster: of.Cluster, Name: of.Name}
 	switch {
 	case err != nil:
-		return nil, p.NoSuchService(of, err)
+		return nil, p.Env.Disk.NoSuchService(of, err)
 	case t.Status == "" && last == nil:
-		return nil, p.NoSuchService(of, survey.NoServiceError(ctx, service, "correct the service's name"))
+		return nil, p.Env.Disk.NoSuchService(of, survey.NoServiceError(ctx, service, "correct the service's name"))
 	}
 	return t, t.setDeployment(ctx, j, last)
 }

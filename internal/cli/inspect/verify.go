@@ -95,7 +95,7 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) (re
 		return "", err
 	}
 	app.LocalAWS = p.IsLocalAWS(ctx)
-	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.HTTPClient()}},
+	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.Env.WebClient()}},
 		verify.Options{Secrets: f.getSecrets})
 	if err != nil {
 		return "", err
@@ -151,7 +151,7 @@ func (r imageRegistry) Platforms(ctx context.Context, i definition.Image) ([]str
 // putLogs writes a line to each log group that exists.
 func (p *program) putLogs(ctx context.Context, a *account.Account, app *appfile.Application) ([]verify.Finding, error) {
 	var all []verify.Finding
-	w := upkeep.LogWriter{API: a.Logs(), Act: p.NewAct("verify")}
+	w := upkeep.LogWriter{API: a.Logs(), Act: p.Env.NewAct("verify")}
 	c, _, err := p.OpenClock()
 	if err != nil {
 		return nil, err

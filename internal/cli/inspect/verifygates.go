@@ -30,7 +30,7 @@ func (p *program) verifyGates(ctx context.Context, a *account.Account, c clock.C
 	if err != nil {
 		return nil // an hour has closed minutes
 	}
-	from := gates.Past{Account: a, Clock: c, OutsideAWS: p.OutsideAWS(a), Span: span}
+	from := gates.Past{Account: a, Clock: c, OutsideAWS: p.Env.OutsideAWS(a), Span: span}
 	for _, t := range gates.TryQueries(ctx, from, app.PlacedGates()) {
 		if f := findingOfGate(t); f.Status != "" {
 			if f.Status != verify.OK {

@@ -141,7 +141,7 @@ func (p *program) addTargets(o *waitOptions, n session.Named, hasTimeout bool) (
 
 // addPath adds the service that a path names: CLUSTER/SERVICE, or that of the files of an application.
 func (p *program) addPath(o *waitOptions, path string, given, hasTimeout bool) error {
-	if of, isService := p.ServiceAt(path); given && isService {
+	if of, isService := p.Env.Disk.ServiceAt(path); given && isService {
 		o.targets = append(o.targets, waitTarget{cluster: of.Cluster, service: of.Name, timeout: o.timeout})
 		return nil
 	}

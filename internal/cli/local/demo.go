@@ -185,7 +185,7 @@ func (f *demoFollower) deployRelease(ctx context.Context) (engine.RunResult, err
 	e.OnEvent = func(ev sluice.Envelope) { f.handleEvent(ctx, ev) }
 	defer f.view.Close()
 	defer f.SetInterruptNote(f.view, "stopping at a safe point; press Ctrl-C again to exit immediately")()
-	id, err := e.Start(ctx, f.plan, f.TriggerName())
+	id, err := e.Start(ctx, f.plan, f.Env.TriggerName())
 	if err != nil {
 		return engine.RunResult{}, err
 	}

@@ -66,7 +66,7 @@ func (s *demoSetup) startAll(ctx context.Context) error {
 	}
 	if s.account, err = account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials,
 		EndpointURL: s.listening.URL(), APIOptions: s.demo.Env.APIOptions, Clock: s.clock,
-		Jitter: s.demo.RandomFraction}); err != nil {
+		Jitter: s.demo.Env.RandomFraction}); err != nil {
 		return err
 	}
 	if s.journal, err = s.demo.Env.OpenJournal(journal.Memory, s.clock); err != nil {

@@ -188,13 +188,13 @@ func (r *initRun) initFolder(dir string) (string, error) {
 	if filepath.IsAbs(dir) {
 		return dir, nil
 	}
-	wd, err := r.Env.Getwd()
+	wd, err := r.Env.Disk.Getwd()
 	return filepath.Join(wd, dir), err
 }
 
 // refuseOverwrite refuses to replace files, and a folder with another application file.
 func (r *initRun) refuseOverwrite(target, dir, file string, names []string) error {
-	entries, err := fs.ReadDir(r.Env.FS(target), ".")
+	entries, err := fs.ReadDir(r.Env.Disk.FS(target), ".")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &sluice.Error{Op: "sluice init", Resource: dir, Err: err, Next: "name a folder"}
 	}

@@ -24,7 +24,7 @@ const maxListed = 20
 // hasDefinitions reports whether the folder has a definition file, for which sluice init writes the application file.
 func (r *initRun) hasDefinitions(target string) bool {
 	for _, name := range []string{replica.TaskFile, replica.ServiceFile} {
-		if _, err := fs.Stat(r.Env.FS(target), name); err == nil {
+		if _, err := fs.Stat(r.Env.Disk.FS(target), name); err == nil {
 			return true
 		}
 	}
@@ -33,7 +33,7 @@ func (r *initRun) hasDefinitions(target string) bool {
 
 // askService asks for the service to read, from the lists of AWS. Without a terminal it asks nothing, and refuses.
 func (r *initRun) askService(ctx context.Context, dir string) error {
-	if !r.CanAsk() {
+	if !r.Env.CanAsk() {
 		return r.refuseToAsk(ctx, dir)
 	}
 	a, _, err := r.OpenAccount(ctx, "", "")
@@ -141,7 +141,7 @@ func (r *initRun) printNames(what, place string, names []string) {
 
 // answer asks for one line. The end of the input ends the command.
 func (r *initRun) answer(ctx context.Context, question string) (string, error) {
-	line, err := r.AskLine(ctx, "sluice init", question)
+	line, err := r.Env.AskLine(ctx, "sluice init", question)
 	if errors.Is(err, io.EOF) {
 		return "", &sluice.Error{Op: "sluice init", Err: errors.New("the input ended before the last answer; nothing was written"),
 			Next: "run sluice init again, or give --cluster and --service"}

@@ -62,10 +62,10 @@ func (r *initRun) readFamily(ctx context.Context) (files []initFile, s replica.S
 
 // readDefinitions reads the two definition files of the folder.
 func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err error) {
-	files := folder.WithPrefix(filepath.ToSlash(dir), r.Env.FS(target))
+	files := folder.WithPrefix(filepath.ToSlash(dir), r.Env.Disk.FS(target))
 	named := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
 	if filepath.IsAbs(dir) || strings.HasPrefix(filepath.Clean(dir), "..") {
-		files, named = r.Env.FS(target), func(name string) string { return name }
+		files, named = r.Env.Disk.FS(target), func(name string) string { return name }
 	}
 	data, err := fs.ReadFile(files, named(replica.TaskFile))
 	var task *definition.Task

@@ -168,7 +168,7 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 		_, err := shape.FromFiles(app) // the error says why the task cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
-	at, err := r.LocateApplication(path)
+	at, err := r.Env.Disk.LocateApplication(path)
 	if err != nil {
 		return rehearsals.Case{}, nil, err
 	}

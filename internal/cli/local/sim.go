@@ -112,9 +112,9 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	if err != nil || o.world == "" {
 		return s, err
 	}
-	data, err := p.ReadFile(o.world)
+	data, err := p.Env.Disk.ReadFile(o.world)
 	if err != nil {
-		meant, why := p.AdviseYAML(o.world, "world.yaml", err)
+		meant, why := p.Env.Disk.AdviseYAML(o.world, "world.yaml", err)
 		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: why,
 			Next: "give --world a file such as " + cmp.Or(meant, "examples/canary/world.yaml")}
 	}

@@ -13,8 +13,8 @@ import (
 // A port in use and an application file for a world are called that.
 func TestSimIsRefused(t *testing.T) {
 	files := fstest.MapFS{"web.yaml": {Data: []byte("input: {taskDefinitionFile: taskdef.yaml}\n")}}
-	p := &program{&session.Session{Env: session.Env{Getwd: func() (string, error) { return "/", nil },
-		FS: func(string) fs.FS { return files }}}}
+	p := &program{&session.Session{Env: session.Env{Disk: session.Disk{Getwd: func() (string, error) { return "/", nil },
+		FS: func(string) fs.FS { return files }}}}}
 	used, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 func TestSimThrottlesUnlessItsWorldFileDisablesIt(t *testing.T) {
 	files := fstest.MapFS{"quick.yaml": {Data: []byte("clusters: [prod]\nknobs: {delays: none}\n")},
 		"calm.yaml": {Data: []byte("clusters: [prod]\nknobs: {throttle: false}\n")}}
-	p := &program{&session.Session{Env: session.Env{Getwd: func() (string, error) { return "/", nil },
-		FS: func(string) fs.FS { return files }}}}
+	p := &program{&session.Session{Env: session.Env{Disk: session.Disk{Getwd: func() (string, error) { return "/", nil },
+		FS: func(string) fs.FS { return files }}}}}
 	for world, want := range map[string]bool{"": true, "quick.yaml": true, "calm.yaml": false} {
 		s, err := p.newSim(simOptions{speed: 1, world: world})
 		if err != nil {

@@ -95,7 +95,7 @@ func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, sc
 	a, err := account.Open(ctx, account.Config{
 		Region: at.region, Profile: s.Flags.profile, AssumeRole: at.role, EndpointURL: s.Flags.endpoint,
 		HTTPClient: s.Env.HTTPClient, Credentials: s.Env.Credentials, APIOptions: s.Env.APIOptions, Clock: c,
-		Jitter:    s.RandomFraction,
+		Jitter:    s.Env.RandomFraction,
 		Limits:    s.accounts.limits,
 		OnSilence: s.printSilence,
 		OnBegin:   s.calls.Begin,
@@ -113,9 +113,9 @@ func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, sc
 }
 
 // RandomFraction returns a random number in [0,1).
-func (s *Session) RandomFraction() float64 {
+func (e Env) RandomFraction() float64 {
 	var b [8]byte
-	if _, err := s.Env.Rand.Read(b[:]); err != nil {
+	if _, err := e.Rand.Read(b[:]); err != nil {
 		return 0
 	}
 	return float64(binary.LittleEndian.Uint64(b[:])>>11) / (1 << 53)
@@ -123,8 +123,8 @@ func (s *Session) RandomFraction() float64 {
 
 // NewEngine returns an engine that runs deployments of the account with the journal.
 func (s *Session) NewEngine(a *account.Account, c clock.Clock, j *journal.Journal) *engine.Engine {
-	return &engine.Engine{Journal: j, Account: a, Clock: c, Owner: s.OwnerName(), By: s.starterName(), IsAlive: s.IsOwnerAlive,
-		OutsideAWS: s.OutsideAWS(a),
+	return &engine.Engine{Journal: j, Account: a, Clock: c, Owner: s.Env.OwnerName(), By: s.Env.starterName(),
+		IsAlive: s.Env.IsOwnerAlive, OutsideAWS: s.Env.OutsideAWS(a),
 		NewID: func() string {
 			id := ulid.MustNew(ulid.Timestamp(c.Now()), s.Env.Rand)
 			return plan.IDPrefix + strings.ToLower(id.String())
@@ -132,15 +132,15 @@ func (s *Session) NewEngine(a *account.Account, c clock.Clock, j *journal.Journa
 }
 
 // OwnerName returns the name of this process in leases.
-func (s *Session) OwnerName() string { return fmt.Sprintf("%s/%d", s.Env.Host, s.Env.PID) }
+func (e Env) OwnerName() string { return fmt.Sprintf("%s/%d", e.Host, e.PID) }
 
 // IsOwnerAlive reports whether the process of a lease still runs. A process of another machine
 // cannot be checked; it counts as running until its lease expires.
-func (s *Session) IsOwnerAlive(owner string) bool {
+func (e Env) IsOwnerAlive(owner string) bool {
 	host, text, ok := strings.Cut(owner, "/")
 	pid, err := strconv.Atoi(text)
-	if !ok || err != nil || host != s.Env.Host {
+	if !ok || err != nil || host != e.Host {
 		return true
 	}
-	return s.Env.IsAlive(pid)
+	return e.IsAlive(pid)
 }

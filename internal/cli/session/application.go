@@ -66,7 +66,7 @@ func (s *Session) ReadFiles(path string) (*appfile.Files, error) {
 }
 
 func (s *Session) readFiles(path string) (*appfile.Files, error) {
-	at, err := s.LocateApplication(path)
+	at, err := s.Env.Disk.LocateApplication(path)
 	if err != nil {
 		return nil, err
 	}
@@ -221,21 +221,21 @@ func (s *Session) EnvironmentOf(at ApplicationLocation) (*render.Environment, er
 		return nil, err
 	}
 	from.Dir = at.dir
-	from.Root = func(root string) (fs.FS, string, error) { return s.OpenRoot(at, root) }
+	from.Root = func(root string) (fs.FS, string, error) { return s.Env.Disk.OpenRoot(at, root) }
 	return from, nil
 }
 
-func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
-	abs, err := s.Env.absolutePath(path)
+func (d Disk) LocateApplication(path string) (ApplicationLocation, error) {
+	abs, err := d.absolute(path)
 	if err != nil {
 		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
 	}
 	at, dir := ApplicationLocation{Name: ".", folder: filepath.Clean(path)}, abs
-	if _, err := fs.Stat(s.Env.FS(abs), "."); err != nil {
+	if _, err := fs.Stat(d.FS(abs), "."); err != nil {
 		at.Name, at.folder, dir = filepath.Base(abs), filepath.Dir(path), filepath.Dir(abs)
 	}
-	at.Files, at.dir = s.Env.FS(dir), dir
-	wd, err := s.Env.Getwd()
+	at.Files, at.dir = d.FS(dir), dir
+	wd, err := d.Getwd()
 	if err != nil {
 		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
 	}
@@ -296,25 +296,3 @@ func ServiceOrGroup(app *appfile.Application) string {
 
 // IsTaskRun reports whether the name is that of a task group and not of a service.
 func IsTaskRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
-
-func (e Env) absolutePath(path string) (string, error) {
-	if filepath.IsAbs(path) {
-		return path, nil
-	}
-	wd, err := e.Getwd()
-	return filepath.Join(wd, path), err
-}
-
-// ReadFile reads a regular file that is named on the command line.
-func (s *Session) ReadFile(path string) ([]byte, error) {
-	abs, err := s.Env.absolutePath(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := fs.ReadFile(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
-	var why *fs.PathError
-	if errors.As(err, &why) {
-		err = why.Err
-	}
-	return data, err
-}

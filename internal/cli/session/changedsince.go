@@ -34,22 +34,22 @@ func (s *Session) keepChanged(c *cobra.Command, paths []string, since string) (k
 	if s.Env.RunGit == nil {
 		return refuse(errors.New("git cannot be run here"), "name the folders that changed")
 	}
-	base, err := s.git(".", "merge-base", since, "HEAD")
+	base, err := s.Env.git(".", "merge-base", since, "HEAD")
 	if err != nil {
 		return refuse(err, "run the command in a repository of git that has the revision, or name folders. A shallow "+
 			"clone may lack it (fetch-depth: 0 in GitHub Actions)")
 	}
-	changed, err := s.git(".", "diff", "--name-only", "-z", "--no-renames", strings.TrimSpace(base))
+	changed, err := s.Env.git(".", "diff", "--name-only", "-z", "--no-renames", strings.TrimSpace(base))
 	if err != nil {
 		return refuse(err, "")
 	}
-	added, err := s.git(".", "ls-files", "--others", "--exclude-standard", "--full-name", "-z", ":/")
+	added, err := s.Env.git(".", "ls-files", "--others", "--exclude-standard", "--full-name", "-z", ":/")
 	if err != nil {
 		return refuse(err, "")
 	}
 	files := strings.Split(changed+added, "\x00")
 	for _, path := range paths {
-		prefix, err := s.git(path, "rev-parse", "--show-prefix")
+		prefix, err := s.Env.git(path, "rev-parse", "--show-prefix")
 		if err != nil {
 			return refuse(fmt.Errorf("%s: %w", path, err), "name folders of the repository")
 		}
@@ -65,7 +65,7 @@ func (s *Session) keepChanged(c *cobra.Command, paths []string, since string) (k
 // sharesChanged reports whether an application with a root names a file of the list, which has the files of the repository. It
 // is true for an application that cannot be read: the command says why.
 func (s *Session) sharesChanged(path string, files []string) bool {
-	at, err := s.LocateApplication(path)
+	at, err := s.Env.Disk.LocateApplication(path)
 	if err != nil {
 		return true
 	}
@@ -73,7 +73,7 @@ func (s *Session) sharesChanged(path string, files []string) bool {
 		return err != nil
 	}
 	read, err := s.ReadFiles(path)
-	top, gitErr := s.git(path, "rev-parse", "--show-toplevel")
+	top, gitErr := s.Env.git(path, "rev-parse", "--show-toplevel")
 	if err != nil || gitErr != nil || read.Problems != nil {
 		return true
 	}
@@ -115,15 +115,15 @@ func (at ApplicationLocation) sourcesOf(app *appfile.Application) (all []string)
 }
 
 // git runs git in a folder, which may also be that of a file, and returns its output. Its error is what git says.
-func (s *Session) git(path string, args ...string) (string, error) {
-	dir, err := s.Env.absolutePath(path)
+func (e Env) git(path string, args ...string) (string, error) {
+	dir, err := e.Disk.absolute(path)
 	if err != nil {
 		return "", err
 	}
-	if _, err := fs.Stat(s.Env.FS(dir), "."); err != nil {
+	if _, err := fs.Stat(e.Disk.FS(dir), "."); err != nil {
 		dir = filepath.Dir(dir)
 	}
-	out, said, err := s.Env.RunGit(dir, args...)
+	out, said, err := e.RunGit(dir, args...)
 	if err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 		return "", errors.New(cmp.Or(strings.TrimPrefix(line, "fatal: "), err.Error()))

@@ -12,8 +12,8 @@ import (
 
 // Confirm asks a person to enter a word before something is done that cannot be undone. It returns an error if
 // the answer is another one.
-func (s *Session) Confirm(does, word string) error {
-	answer, err := s.Ask(does, does+"? Enter "+word+" to confirm")
+func (e Env) Confirm(ctx context.Context, does, word string) error {
+	answer, err := e.Ask(ctx, does, does+"? Enter "+word+" to confirm")
 	if err != nil || answer == word {
 		return err
 	}
@@ -22,8 +22,8 @@ func (s *Session) Confirm(does, word string) error {
 }
 
 // Ask asks a person for one line. It returns "" if there is none.
-func (s *Session) Ask(does, question string) (string, error) {
-	answer, err := s.AskLine(s.commandContext(), does, question)
+func (e Env) Ask(ctx context.Context, does, question string) (string, error) {
+	answer, err := e.AskLine(ctx, does, question)
 	if errors.Is(err, io.EOF) {
 		return "", nil
 	}
@@ -31,19 +31,19 @@ func (s *Session) Ask(does, question string) (string, error) {
 }
 
 // CanAsk reports whether a person can see a question and answer it: input and errors are a terminal.
-func (s *Session) CanAsk() bool { return s.InputIsTerminal() && s.Env.IsTerminal(s.Env.Err) }
+func (e Env) CanAsk() bool { return e.InputIsTerminal() && e.IsTerminal(e.Err) }
 
 // InputIsTerminal reports whether the input is a terminal.
-func (s *Session) InputIsTerminal() bool {
-	in, ok := s.Env.In.(io.Writer) // a terminal is open for both
-	return ok && s.Env.IsTerminal(in)
+func (e Env) InputIsTerminal() bool {
+	in, ok := e.In.(io.Writer) // a terminal is open for both
+	return ok && e.IsTerminal(in)
 }
 
 // AskLine asks a person for one line. It returns io.EOF if the input ends without one, and the cause of ctx if that
 // ends first.
-func (s *Session) AskLine(ctx context.Context, does, question string) (string, error) {
-	fmt.Fprintf(s.Env.Err, "%s: ", question)
-	if s.Env.In == nil {
+func (e Env) AskLine(ctx context.Context, does, question string) (string, error) {
+	fmt.Fprintf(e.Err, "%s: ", question)
+	if e.In == nil {
 		return "", &sluice.Error{Op: does, Err: errors.New("there is no input to read the answer from"),
 			Next: "run it in a terminal"}
 	}
@@ -53,17 +53,17 @@ func (s *Session) AskLine(ctx context.Context, does, question string) (string, e
 	}
 	read := make(chan answer, 1)
 	go func() {
-		line, err := readLine(s.Env.In)
+		line, err := readLine(e.In)
 		read <- answer{line, err}
 	}()
 	select {
 	case a := <-read:
 		if a.err != nil {
-			fmt.Fprintln(s.Env.Err)
+			fmt.Fprintln(e.Err)
 		}
 		return a.line, a.err
 	case <-ctx.Done():
-		fmt.Fprintln(s.Env.Err)
+		fmt.Fprintln(e.Err)
 		return "", context.Cause(ctx)
 	}
 }

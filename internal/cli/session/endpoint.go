@@ -62,11 +62,7 @@ func (e Env) askSim(ctx context.Context, endpoint string) (sim simState) {
 	if err != nil {
 		return simState{}
 	}
-	do := http.DefaultClient.Do
-	if e.HTTPClient != nil {
-		do = e.HTTPClient.Do
-	}
-	resp, err := do(r)
+	resp, err := e.WebClient().Do(r)
 	if err != nil {
 		return simState{}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -51,8 +50,7 @@ type Env struct {
 	// Zero: 20 s.
 	LoadLimit time.Duration
 
-	Getwd func() (string, error)
-	FS    func(dir string) fs.FS
+	Disk Disk
 
 	// IgnoreSIGPIPE keeps the process alive when the reader of its output has ended.
 	IgnoreSIGPIPE func()
@@ -130,7 +128,7 @@ func OS() Env {
 	return Env{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
-		Getwd: os.Getwd, FS: folder.New, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond,
+		Disk: Disk{os.Getwd, folder.New}, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond,
 		IgnoreSIGPIPE: ignoreSIGPIPE,
 		Host:          strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), IsAlive: isProcessAlive,
 		FindProgram: findProgram, RunProgram: runProgram, RunGit: runGit, OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,

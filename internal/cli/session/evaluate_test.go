@@ -13,7 +13,7 @@ func TestAFileOfAFlagIsEvaluated(t *testing.T) {
 	files := fstest.MapFS{"lib.libsonnet": {Data: []byte(`{name: "web"}`)}}
 	s, err := New(Env{Rand: strings.NewReader(strings.Repeat("x", 1<<10)), Out: io.Discard, Err: io.Discard,
 		Getenv: func(name string) string { return map[string]string{"TAG": "v2"}[name] }, IsTerminal: func(io.Writer) bool { return false },
-		Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files }})
+		Disk: Disk{Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type fileFlags struct {
 func (s *Session) FileEnvironment() (*render.Environment, error) {
 	given := map[string]string{}
 	for _, file := range s.Env.orVariable(s.Flags.files.envFiles, "ECSPRESSO_ENVFILE", ",") {
-		vars, err := readEnvFile(file, s.ReadFile)
+		vars, err := readEnvFile(file, s.Env.Disk.ReadFile)
 		if err != nil {
 			return nil, err
 		}
@@ -73,12 +73,12 @@ func (s *Session) EvaluateFile(file string, data []byte) (shown string, text []b
 	if err != nil {
 		return "", nil, err
 	}
-	abs, err := s.Env.absolutePath(file)
+	abs, err := s.Env.Disk.absolute(file)
 	if err != nil {
 		return "", nil, err
 	}
 	base := filepath.Base(abs)
-	shown, text, err = from.Evaluate(s.Env.FS(filepath.Dir(abs)), base, data)
+	shown, text, err = from.Evaluate(s.Env.Disk.FS(filepath.Dir(abs)), base, data)
 	var problem *definition.Problem
 	if errors.As(err, &problem) && problem.File == base {
 		problem.File = file

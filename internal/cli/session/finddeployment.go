@@ -34,7 +34,7 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 	if given && IsDeploymentID(path) {
 		return s.DeploymentByID(ctx, j, path)
 	}
-	if of, isService := s.ServiceAt(path); given && isService {
+	if of, isService := s.Env.Disk.ServiceAt(path); given && isService {
 		d, err := s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: of.Cluster, Service: of.Name})
 		return d, s.noDeploymentOf(ctx, j, of, err)
 	}

@@ -36,7 +36,7 @@ func newFinder(t *testing.T, all ...recorded) (*Session, *journal.Journal) {
 			failOn(t, j.EndDeployment(t.Context(), d.id, "succeeded", "", ""))
 		}
 	}
-	return &Session{Env: Env{FS: folder.New, Getwd: func() (string, error) { return root, nil },
+	return &Session{Env: Env{Disk: Disk{Getwd: func() (string, error) { return root, nil }, FS: folder.New},
 		Getenv: func(string) string { return "" }}}, j
 }
 

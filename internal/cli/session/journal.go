@@ -53,7 +53,7 @@ func (s *Session) CheckStateExists() error {
 func (s *Session) hasJournal() bool {
 	abs, err := filepath.Abs(s.StatePath())
 	if err == nil {
-		_, err = fs.Stat(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
+		_, err = fs.Stat(s.Env.Disk.FS(filepath.Dir(abs)), filepath.Base(abs))
 	}
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -77,15 +77,15 @@ func (s *Session) openJournal() (*journal.Journal, error) {
 // Only the folder of the journal without --state is created.
 func (s *Session) checkStateFolder() error {
 	dir := filepath.Dir(s.Flags.state)
-	if s.Flags.state == "" || s.Flags.state == journal.Memory || s.Exists(dir) {
+	if s.Flags.state == "" || s.Flags.state == journal.Memory || s.Env.Disk.Exists(dir) {
 		return nil
 	}
 	above := filepath.Dir(dir)
-	for !s.Exists(above) && above != filepath.Dir(above) {
+	for !s.Env.Disk.Exists(above) && above != filepath.Dir(above) {
 		above = filepath.Dir(above)
 	}
 	next := "create the folder, or give --state a file in a folder that exists"
-	if near := s.nearFolder(dir); near != "" {
+	if near := s.Env.Disk.nearFolder(dir); near != "" {
 		next = "give --state " + near + "/" + filepath.Base(s.Flags.state)
 	}
 	return &sluice.Error{Op: "open the journal", Resource: s.Flags.state, Kind: sluice.NotFound,

@@ -22,8 +22,8 @@ func TestFilesThatTakeTooLong(t *testing.T) {
 	}
 	s, err := New(Env{Rand: strings.NewReader(strings.Repeat("x", 1<<10)), Out: io.Discard, Err: io.Discard,
 		Getenv: func(string) string { return "" }, IsTerminal: func(io.Writer) bool { return false },
-		Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files },
-		LoadLimit: time.Millisecond})
+		Disk: Disk{Getwd: func() (string, error) { return "/", nil },
+			FS: func(string) fs.FS { return files }}, LoadLimit: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestMisspelledVariableOfSet(t *testing.T) {
 		"taskdef.json": {Data: []byte(`{"family": "web", "containerDefinitions": [{"name": "a", "image": "a:${TAG}"}]}`)}}
 	s, err := New(Env{Rand: strings.NewReader(strings.Repeat("x", 1<<10)), Out: io.Discard, Err: io.Discard,
 		Getenv: func(string) string { return "" }, IsTerminal: func(io.Writer) bool { return false },
-		Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files }})
+		Disk: Disk{Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile/render"
 	"github.com/sluice-ecs/sluice/internal/signedread"
@@ -75,7 +77,7 @@ func (l lookups) fetch(address string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := l.session.HTTPClient().Do(r)
+	reply, err := l.session.Env.WebClient().Do(r)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the Terraform state", Resource: u.Host, Err: withoutURL(err),
 			Next: "check the URL and the network"}
@@ -101,12 +103,10 @@ func withoutURL(err error) error {
 	return err
 }
 
-// HTTPClient returns the client for servers that are not AWS.
-func (s *Session) HTTPClient() interface {
-	Do(r *http.Request) (*http.Response, error)
-} {
-	if s.Env.HTTPClient != nil {
-		return s.Env.HTTPClient
+// WebClient returns the client for servers that are not AWS.
+func (e Env) WebClient() aws.HTTPClient {
+	if e.HTTPClient != nil {
+		return e.HTTPClient
 	}
 	return http.DefaultClient
 }

@@ -165,10 +165,10 @@ func (s *Session) takesPlace(command, words string) bool {
 		strings.HasPrefix(words+" ", s.placeFlag+" "+shellWord(s.place)+" ") {
 		return false
 	}
-	if _, isService := s.ServiceAt(s.place); isService {
+	if _, isService := s.Env.Disk.ServiceAt(s.place); isService {
 		return slices.Contains(takesService, command) && !strings.Contains(words, "--adopt") // which needs the files
 	}
-	return !strings.HasPrefix(s.place, "slc-") && s.Exists(s.place)
+	return !strings.HasPrefix(s.place, "slc-") && s.Env.Disk.Exists(s.place)
 }
 
 // PrintNext prints a next step.

@@ -55,7 +55,7 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "nothing-here", "run sluice status", "run sluice status"},
 		{Flags{}, "slc-1", "run sluice status", "run sluice status"},
 	} {
-		s := &Session{Flags: c.flags, Env: Env{Getwd: os.Getwd, FS: os.DirFS}}
+		s := &Session{Flags: c.flags, Env: Env{Disk: Disk{os.Getwd, os.DirFS}}}
 		s.SetPlace([]string{c.place}, pflag.NewFlagSet("", pflag.ContinueOnError))
 		if got := s.NextStep(c.text); got != c.want || s.NextStep(got) != got {
 			t.Errorf("%s\nwant %s\nagain %s", got, c.want, s.NextStep(got))
@@ -69,7 +69,7 @@ func TestNextStepHasTheFileOfTheCommand(t *testing.T) {
 	if err := os.WriteFile("app.yaml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, set := &Session{Env: Env{Getwd: os.Getwd, FS: os.DirFS}}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	s, set := &Session{Env: Env{Disk: Disk{os.Getwd, os.DirFS}}}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.StringP("config", "c", "", "")
 	for _, args := range [][]string{nil, {"-c", "app.yaml"}} {
 		if err := set.Parse(args); err != nil {
@@ -95,7 +95,7 @@ func TestNextStepHasTheServiceOfTheCommand(t *testing.T) {
 		{[]string{"--service", "web", "--service", "api"}, journal.Deployment{}, "run sluice wait again"},
 		{[]string{"slc-1"}, journal.Deployment{Cluster: "prod", Service: "web"}, "run sluice wait prod/web again"},
 	} {
-		s, set := &Session{Env: Env{Getwd: os.Getwd, FS: os.DirFS}}, pflag.NewFlagSet("", pflag.ContinueOnError)
+		s, set := &Session{Env: Env{Disk: Disk{os.Getwd, os.DirFS}}}, pflag.NewFlagSet("", pflag.ContinueOnError)
 		set.String("cluster", "", "")
 		set.StringArray("service", nil, "")
 		if err := set.Parse(c.args); err != nil {

@@ -71,7 +71,7 @@ func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 func (s *Session) RunningProcess(ctx context.Context, t *Opened) (string, error) {
 	d := t.Deployment
 	owner, _, err := t.Journal.Holder(ctx, engine.LeaseResource(d))
-	if err != nil || owner == "" || !s.IsOwnerAlive(owner) {
+	if err != nil || owner == "" || !s.Env.IsOwnerAlive(owner) {
 		return "", err
 	}
 	return owner, nil

@@ -14,12 +14,12 @@ import (
 )
 
 // OutsideAWS returns what gates use besides AWS. a reads secrets of Systems Manager; nil: there are none.
-func (s *Session) OutsideAWS(a *account.Account) *stage.OutsideAWS {
+func (e Env) OutsideAWS(a *account.Account) *stage.OutsideAWS {
 	return &stage.OutsideAWS{HTTP: &http.Client{}, Secret: func(ctx context.Context, place string) (string, error) {
 		kind, name, _ := strings.Cut(place, ":")
 		switch {
 		case kind == "env":
-			if value, ok := s.Env.LookupEnv(name); ok {
+			if value, ok := e.LookupEnv(name); ok {
 				return value, nil
 			}
 			return "", &sluice.Error{Op: "read secret", Resource: place, Err: fmt.Errorf("the environment variable is not set"),
@@ -28,7 +28,7 @@ func (s *Session) OutsideAWS(a *account.Account) *stage.OutsideAWS {
 			p, err := signedread.Reader{Sender: a}.Parameter(ctx, name)
 			return p.Value, err
 		case kind == "file":
-			data, err := s.ReadFile(name)
+			data, err := e.Disk.ReadFile(name)
 			return string(data), err
 		}
 		return "", &sluice.Error{Op: "read secret", Resource: place, Err: fmt.Errorf("this place is not known"),
@@ -42,7 +42,7 @@ func (s *Session) readProvidersFile() (*appfile.ProvidersFile, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := s.ReadFile(name)
+	data, err := s.Env.Disk.ReadFile(name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read --providers", Resource: name, Err: err,
 			Next: "name a file with the key analysisProviders"}

@@ -12,7 +12,7 @@ import (
 // OpenRoot returns the folder that the key root of a sluice.yaml names, and the name in it of the folder of that file. It
 // must be inside the repository of git that has the file, or without one inside the working directory: files may come from
 // others.
-func (s *Session) OpenRoot(at ApplicationLocation, root string) (files fs.FS, folder string, err error) {
+func (d Disk) OpenRoot(at ApplicationLocation, root string) (files fs.FS, folder string, err error) {
 	dir, err := filepath.EvalSymlinks(at.dir)
 	if err != nil {
 		return nil, "", err
@@ -23,17 +23,17 @@ func (s *Session) OpenRoot(at ApplicationLocation, root string) (files fs.FS, fo
 	case filepath.IsAbs(root) || !isAbove:
 		return nil, "", &sluice.Error{Err: fmt.Errorf("%s does not contain the folder of the file", root),
 			Next: "name a folder above it, such as root: .."}
-	case !s.mayRead(dir, top):
-		return nil, "", s.notReadable(dir, root)
+	case !d.mayRead(dir, top):
+		return nil, "", d.notReadable(dir, root)
 	}
-	return s.Env.FS(top), folder, nil
+	return d.FS(top), folder, nil
 }
 
 // mayRead reports whether a folder above dir is inside the repository of dir, or without one inside the working directory.
-func (s *Session) mayRead(dir, top string) bool {
-	limit := s.repositoryOf(dir)
+func (d Disk) mayRead(dir, top string) bool {
+	limit := d.repositoryOf(dir)
 	if limit == "" {
-		wd, err := s.Env.Getwd()
+		wd, err := d.Getwd()
 		if err != nil {
 			return false
 		}
@@ -46,8 +46,8 @@ func (s *Session) mayRead(dir, top string) bool {
 }
 
 // notReadable returns the error of a root that is outside the repository and the working directory.
-func (s *Session) notReadable(dir, root string) error {
-	if s.repositoryOf(dir) == "" {
+func (d Disk) notReadable(dir, root string) error {
+	if d.repositoryOf(dir) == "" {
 		return &sluice.Error{Err: fmt.Errorf("the folder is in no repository of git, and %s is not below the working directory",
 			root), Next: "run the command in a folder that contains both"}
 	}
@@ -56,9 +56,10 @@ func (s *Session) notReadable(dir, root string) error {
 }
 
 // repositoryOf returns the folder of the repository that has a folder, or "".
-func (s *Session) repositoryOf(dir string) string {
+func (d Disk) repositoryOf(dir string) string {
 	for {
-		if _, err := fs.Stat(s.Env.FS(dir), ".git"); err == nil || !errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		_, err := fs.Stat(d.FS(dir), ".git")
+		if err == nil || !errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
 			return dir
 		}
 		if filepath.Dir(dir) == dir {

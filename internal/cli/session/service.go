@@ -30,96 +30,27 @@ var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // ServiceAt returns the service that an argument names. isService is false if the argument is an existing folder or
 // file, the ID of a deployment, or not of the form CLUSTER/SERVICE.
-func (s *Session) ServiceAt(arg string) (of Service, isService bool) {
-	if !serviceName.MatchString(arg) || s.Exists(arg) {
+func (d Disk) ServiceAt(arg string) (of Service, isService bool) {
+	if !serviceName.MatchString(arg) || d.Exists(arg) {
 		return Service{}, false
 	}
 	of.Cluster, of.Name, _ = strings.Cut(arg, "/")
 	return of, true
 }
 
-// Exists reports whether a file or a folder is at a path.
-func (s *Session) Exists(path string) bool {
-	abs, err := s.Env.absolutePath(path)
-	if err != nil {
-		return false
-	}
-	_, err = fs.Stat(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
-	return err == nil || !errors.Is(err, fs.ErrNotExist)
-}
-
 // NoSuchService returns the error of a read of a service that an argument names. If AWS or the journal does not have
 // the service, the argument may also be a misspelt folder.
-func (s *Session) NoSuchService(of Service, err error) error {
+func (d Disk) NoSuchService(of Service, err error) error {
 	var problem *sluice.Error
 	if sluice.KindOf(err) != sluice.NotFound || !errors.As(err, &problem) {
 		return err
 	}
 	explained := *problem
 	explained.Err = fmt.Errorf("%w; there is no folder %s either", problem.Err, of)
-	if near := s.nearFolder(of.String()); near != "" {
+	if near := d.nearFolder(of.String()); near != "" {
 		explained.Next = "name the folder " + near + ", or an existing service as CLUSTER/SERVICE"
 	}
 	return &explained
-}
-
-// nearFolder returns the folder beside a path that does not exist whose name was probably meant, or "".
-func (s *Session) nearFolder(path string) string {
-	names := s.namesIn(filepath.Dir(path), fs.DirEntry.IsDir)
-	if near := definition.Nearest(filepath.Base(path), names); near != "" {
-		return filepath.ToSlash(filepath.Join(filepath.Dir(path), near))
-	}
-	return ""
-}
-
-// namesIn returns the names in a folder that are kept. A folder that cannot be read has none.
-func (s *Session) namesIn(dir string, isKept func(fs.DirEntry) bool) (names []string) {
-	abs, err := s.Env.absolutePath(dir)
-	if err != nil {
-		return nil
-	}
-	all, err := fs.ReadDir(s.Env.FS(abs), ".")
-	if err != nil {
-		return nil
-	}
-	for _, e := range all {
-		if isKept(e) {
-			names = append(names, e.Name())
-		}
-	}
-	return names
-}
-
-// AdviseYAML returns which file was probably meant by the path of a YAML file, or "", and why that cannot be read. It is one
-// with a near name, or the one with the usual name, in the folder of the path or in one with a near name.
-func (s *Session) AdviseYAML(path, usual string, err error) (meant string, why error) {
-	dir, what := filepath.Dir(path), "there is no such file"
-	if abs, absErr := s.Env.absolutePath(path); absErr == nil && s.isFolder(abs) {
-		dir, what = path, "it is a folder"
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	} else if near := s.nearFolder(dir); near != "" && !s.Exists(dir) {
-		dir, what = near, "there is no folder "+filepath.ToSlash(dir)
-	}
-	files := s.namesIn(dir, func(e fs.DirEntry) bool {
-		return !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(e.Name()))
-	})
-	if len(files) == 0 {
-		return "", errors.New(what)
-	}
-	meant = definition.Nearest(filepath.Base(path), files)
-	if meant == "" && slices.Contains(files, usual) {
-		meant = usual
-	}
-	if meant != "" {
-		meant = filepath.ToSlash(filepath.Join(dir, meant))
-	}
-	return meant, fmt.Errorf("%s; %s has %s", what, filepath.ToSlash(dir), definition.ListNames(files))
-}
-
-func (s *Session) isFolder(abs string) bool {
-	info, err := fs.Stat(s.Env.FS(abs), ".")
-	return err == nil && info.IsDir()
 }
 
 // adviseMissing adds to the error of an application that does not exist what was probably meant: a folder below or beside
@@ -138,10 +69,10 @@ func (s *Session) adviseMissing(path string, err error) error {
 		advised.Next = "name " + which + ": " + s.commandAt(path, filepath.ToSlash(filepath.Join(path, below[0])))
 		return &advised
 	}
-	if s.Exists(path) {
+	if s.Env.Disk.Exists(path) {
 		return err
 	}
-	near, names, beside := s.nearFolder(path), s.recordedServices(path), s.applicationsBeside(path)
+	near, names, beside := s.Env.Disk.nearFolder(path), s.recordedServices(path), s.Env.Disk.applicationsBeside(path)
 	cluster, name, _ := strings.Cut(path, "/")
 	switch {
 	case assignment.MatchString(path):
@@ -163,10 +94,10 @@ func (s *Session) adviseMissing(path string, err error) error {
 }
 
 // applicationsBeside returns the folders with a sluice.yaml beside a path with a folder that does not exist.
-func (s *Session) applicationsBeside(path string) (all []string) {
+func (d Disk) applicationsBeside(path string) (all []string) {
 	parent := filepath.Dir(path)
-	for _, name := range s.namesIn(parent, fs.DirEntry.IsDir) {
-		if folder := filepath.Join(parent, name); s.Exists(filepath.Join(folder, "sluice.yaml")) {
+	for _, name := range d.namesIn(parent, fs.DirEntry.IsDir) {
+		if folder := filepath.Join(parent, name); d.Exists(filepath.Join(folder, "sluice.yaml")) {
 			all = append(all, filepath.ToSlash(folder))
 		}
 	}
@@ -236,5 +167,5 @@ func (s *Session) noDeploymentOf(ctx context.Context, j *journal.Journal, of Ser
 	case len(names) > 0 && near == "":
 		advised.Err = fmt.Errorf("%w; it has deployments of %s", problem.Err, definition.ListNames(names))
 	}
-	return s.NoSuchService(of, &advised)
+	return s.Env.Disk.NoSuchService(of, &advised)
 }

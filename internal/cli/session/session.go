@@ -124,29 +124,29 @@ func (s *Session) PrintResult(text string) {
 }
 
 // TriggerName returns what started the deployment: CI or a terminal user.
-func (s *Session) TriggerName() string {
-	if s.Env.Getenv("CI") != "" || s.Env.isOnGitHub() {
+func (e Env) TriggerName() string {
+	if e.Getenv("CI") != "" || e.isOnGitHub() {
 		return engine.TriggerCI
 	}
 	return engine.TriggerManual
 }
 
 // starterName returns who starts deployments: the person whom a CI system names, or user@host.
-func (s *Session) starterName() string {
+func (e Env) starterName() string {
 	for _, variable := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
-		if name := s.Env.Getenv(variable); name != "" {
+		if name := e.Getenv(variable); name != "" {
 			return name
 		}
 	}
-	return s.ActorName("")
+	return e.ActorName("")
 }
 
 // ActorName returns the given name, or user@host if it is empty.
-func (s *Session) ActorName(by string) string {
+func (e Env) ActorName(by string) string {
 	if by != "" {
 		return by
 	}
-	return s.Env.User + "@" + s.Env.Host
+	return e.User + "@" + e.Host
 }
 
 // ExitStatus is an error that ends a command with an exit code and without a message.

@@ -41,7 +41,7 @@ type Named struct {
 func (f *SeveralFlag) Resolve(s *Session, c *cobra.Command, args []string) (Named, error) {
 	var given []string
 	for _, arg := range args {
-		all, err := s.expandPattern(c, arg)
+		all, err := s.Env.Disk.expandPattern(c, arg)
 		if err != nil {
 			return Named{}, err
 		}
@@ -55,7 +55,7 @@ func (f *SeveralFlag) Resolve(s *Session, c *cobra.Command, args []string) (Name
 	if len(given) == 0 {
 		n.Paths = []string{path}
 	}
-	if err := s.refuseDuplicates(c, n.Paths); err != nil || f.since == "" {
+	if err := s.Env.Disk.refuseDuplicates(c, n.Paths); err != nil || f.since == "" {
 		return n, err
 	}
 	if n.Paths, err = s.keepChanged(c, n.Paths, f.since); err == nil && len(n.Paths) == 0 {
@@ -75,10 +75,10 @@ func (f *SeveralFlag) Read(s *Session, c *cobra.Command, args []string, one Read
 }
 
 // refuseDuplicates returns an error if an application is named twice, which is a mistake.
-func (s *Session) refuseDuplicates(c *cobra.Command, paths []string) error {
+func (d Disk) refuseDuplicates(c *cobra.Command, paths []string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
-		abs, err := s.Env.absolutePath(path)
+		abs, err := d.absolute(path)
 		if err != nil {
 			return &sluice.Error{Op: "find the working directory", Err: err}
 		}
@@ -93,8 +93,8 @@ func (s *Session) refuseDuplicates(c *cobra.Command, paths []string) error {
 
 // expandPattern returns the folders that a pattern such as services/* fits, sorted. A shell expands a pattern that is not
 // quoted itself, except on Windows. An argument that is no pattern is returned as it is.
-func (s *Session) expandPattern(c *cobra.Command, arg string) ([]string, error) {
-	if !strings.ContainsAny(arg, "*?[") || s.Exists(arg) {
+func (d Disk) expandPattern(c *cobra.Command, arg string) ([]string, error) {
+	if !strings.ContainsAny(arg, "*?[") || d.Exists(arg) {
 		return []string{arg}, nil
 	}
 	refuse := func(err error, next string) ([]string, error) {
@@ -103,11 +103,11 @@ func (s *Session) expandPattern(c *cobra.Command, arg string) ([]string, error) 
 	slash := filepath.ToSlash(arg)
 	first := strings.IndexAny(slash, "*?[")
 	parent, pattern := slash[:strings.LastIndex(slash[:first], "/")+1], slash[strings.LastIndex(slash[:first], "/")+1:]
-	abs, err := s.Env.absolutePath(filepath.FromSlash(parent))
+	abs, err := d.absolute(filepath.FromSlash(parent))
 	if err != nil {
 		return refuse(err, "")
 	}
-	files := s.Env.FS(abs)
+	files := d.FS(abs)
 	found, err := fs.Glob(files, strings.TrimSuffix(pattern, "/"))
 	if err != nil {
 		return refuse(fmt.Errorf("the pattern is not valid: %w", err), "write it as in services/*, or name the folders")

@@ -35,7 +35,7 @@ type target struct {
 
 // open returns the tasks of the service that path names as CLUSTER/SERVICE, or of the application in its files.
 func (p *program) open(ctx context.Context, path string) (*target, error) {
-	if of, isService := p.ServiceAt(path); isService {
+	if of, isService := p.Env.Disk.ServiceAt(path); isService {
 		t := &target{program: p, named: true}
 		var err error
 		if t.account, t.clock, err = p.OpenAccount(ctx, "", ""); err != nil {
@@ -71,7 +71,7 @@ func (t *target) list(ctx context.Context) ([]ecs.Task, error) {
 		return nil, t.checkNotDeleted(ctx)
 	}
 	if err = survey.NameMissing(ctx, t.service, err); t.named {
-		err = t.program.NoSuchService(session.Service{Cluster: t.service.Cluster, Name: t.service.Name}, err)
+		err = t.program.Env.Disk.NoSuchService(session.Service{Cluster: t.service.Cluster, Name: t.service.Name}, err)
 	}
 	return all, err
 }

@@ -78,9 +78,9 @@ func (p *program) runExec(ctx context.Context, path string, o execFlags) error {
 	var started []byte
 	if o.forward {
 		request = upkeep.PortForward{Port: o.port, LocalPort: o.localPort, Host: o.host}.Request(target)
-		started, err = target.StartSession(ctx, p.NewAct("exec"), t.account, request)
+		started, err = target.StartSession(ctx, p.Env.NewAct("exec"), t.account, request)
 	} else {
-		started, err = target.Execute(ctx, p.NewAct("exec"), o.command)
+		started, err = target.Execute(ctx, p.Env.NewAct("exec"), o.command)
 	}
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (p *program) runPlugin(region string, target upkeep.ExecTarget, session []b
 		"https://ssm."+region+".amazonaws.com")
 	if err != nil {
 		next := "run sluice tasks to see whether the task still runs, then run sluice exec again"
-		if !p.InputIsTerminal() {
+		if !p.Env.InputIsTerminal() {
 			err = fmt.Errorf("%w; it needs a terminal, and the input is none", err)
 			next = "run sluice exec in a terminal; in CI, under script, which makes one"
 		}
@@ -155,7 +155,7 @@ func (p *program) execTarget(ctx context.Context, t *target, o execFlags) (upkee
 	case o.id == "" && len(all) == 1:
 		o.id = all[0].ID
 	case o.id == "":
-		if o.id, err = p.askForTask(all); err != nil {
+		if o.id, err = p.askForTask(ctx, all); err != nil {
 			return upkeep.ExecTarget{}, err
 		}
 	}

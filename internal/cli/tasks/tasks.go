@@ -57,7 +57,7 @@ or stops it.`,
 func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error {
 	if o.stop && o.id == "" && !o.find {
 		next := "give --id ID"
-		if _, isService := p.ServiceAt(path); !isService && !p.Exists(path) {
+		if _, isService := p.Env.Disk.ServiceAt(path); !isService && !p.Env.Disk.Exists(path) {
 			next = "name the task with --id: sluice tasks --id " + session.ShellLine([]string{path}) + " --stop"
 		}
 		return &sluice.Error{Op: "sluice tasks", Err: errors.New("--stop needs the task"), Next: next}
@@ -71,7 +71,7 @@ func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error
 		return err
 	}
 	if o.find && o.id == "" && len(all) > 0 {
-		if o.id, err = p.askForTask(all); err != nil {
+		if o.id, err = p.askForTask(ctx, all); err != nil {
 			return err
 		}
 	}
@@ -92,11 +92,11 @@ func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error
 }
 
 // askForTask lists the tasks and asks for the ID of one.
-func (p *program) askForTask(all []ecs.Task) (string, error) {
+func (p *program) askForTask(ctx context.Context, all []ecs.Task) (string, error) {
 	if err := printTaskTable(p.Env.Err, all); err != nil {
 		return "", err
 	}
-	id, err := p.Ask("find a task", "Enter the first characters of a task's ID")
+	id, err := p.Env.Ask(ctx, "find a task", "Enter the first characters of a task's ID")
 	if err == nil && id == "" {
 		err = &sluice.Error{Op: "find a task", Err: errors.New("no ID was entered"), Next: "give --id ID"}
 	}
@@ -148,11 +148,12 @@ func shortID(t ecs.Task) string { return t.ID[:min(8, len(t.ID))] }
 func (p *program) stopTask(ctx context.Context, t *target, task ecs.Task, force bool) error {
 	short := shortID(task)
 	if !force {
-		if err := p.Confirm("stop task "+task.ID+" of "+task.Revision, short); err != nil {
+		if err := p.Env.Confirm(ctx, "stop task "+task.ID+" of "+task.Revision, short); err != nil {
 			return err
 		}
 	}
-	if err := upkeep.StopTask(ctx, t.service, p.NewAct("tasks"), task.ID, "stopped by sluice tasks --stop"); err != nil {
+	err := upkeep.StopTask(ctx, t.service, p.Env.NewAct("tasks"), task.ID, "stopped by sluice tasks --stop")
+	if err != nil {
 		return err
 	}
 	p.PrintResult("ECS stops task " + task.ID)
