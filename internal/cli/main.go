@@ -56,7 +56,7 @@ func (p *program) run(ctx context.Context) (code int) {
 	root.SetIn(p.Env.In)
 	root.SetOut(p.Env.Out)
 	root.SetErr(p.Env.Err)
-	err := p.EndTime(root.ExecuteContext(ctx))
+	err := p.End(root.ExecuteContext(ctx))
 	var ended session.ExitStatus
 	if errors.As(err, &ended) {
 		return int(ended)
@@ -94,23 +94,10 @@ traffic, the new primary, and the rollback if a stage fails.`,
   sluice status                      show the current state
   sluice rollback                    restore the state before the deployment
   sluice sim --world world.yaml      start a local AWS for tests`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          refuseUnknownCommand,
-		PersistentPreRunE: func(c *cobra.Command, args []string) error {
-			if err := session.RefuseEmptyValues(c, args); err != nil {
-				return err
-			}
-			if err := session.RefuseOpposites(c); err != nil {
-				return err
-			}
-			if err := p.TakeVariables(c); err != nil {
-				return err
-			}
-			p.SetCommand(c, args)
-			p.SetPlace(args, c.Flags())
-			return p.LimitTime(c)
-		},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              refuseUnknownCommand,
+		PersistentPreRunE: p.Begin,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version {
 				return p.printVersion()

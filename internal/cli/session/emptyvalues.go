@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// RefuseEmptyValues returns an error for a flag or an argument that is given and empty, such as "$TAG" of a variable that
+// refuseEmptyValues returns an error for a flag or an argument that is given and empty, such as "$TAG" of a variable that
 // CI has not set. A command that took its default instead would change something else than was meant.
 //
 // Words after "--" are those of another command, and may be empty.
-func RefuseEmptyValues(c *cobra.Command, args []string) error {
+func refuseEmptyValues(c *cobra.Command, args []string) error {
 	if c.DisableFlagParsing {
 		return nil // the completion of an empty word
 	}
@@ -40,9 +40,9 @@ func RefuseEmptyValues(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// RefuseOpposites returns an error for a flag that is given together with its opposite, --no-NAME: only the later one
+// refuseOpposites returns an error for a flag that is given together with its opposite, --no-NAME: only the later one
 // would count.
-func RefuseOpposites(c *cobra.Command) (err error) {
+func refuseOpposites(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		name, isOpposite := strings.CutPrefix(f.Name, "no-")
 		if other := c.Flags().Lookup(name); isOpposite && other != nil && other.Changed {

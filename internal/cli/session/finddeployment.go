@@ -76,7 +76,7 @@ func (s *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id str
 	case err != nil:
 		return journal.Deployment{}, err
 	case len(all) == 1:
-		s.setPlaceOf(all[0])
+		s.line.setPlaceOf(all[0])
 		return all[0], nil
 	case len(all) > 1:
 		return journal.Deployment{}, manyDeploymentsError(id, all)

@@ -119,7 +119,7 @@ func (w *ApplicationFlag) Path(c *cobra.Command, args []string) (path string, gi
 		return args[0], true, nil
 	}
 	if file := c.Flags().Lookup("config").DefValue; file != "" {
-		return file, true, nil // see TakeVariables
+		return file, true, nil // see takeVariables
 	}
 	return ".", false, nil
 }

@@ -81,7 +81,7 @@ func OnceFlag(to *string) pflag.Value { return onceFlag{to} }
 
 func (f onceFlag) String() string { return *f.to }
 
-// Type is that of a text, see [RefuseEmptyValues].
+// Type is that of a text, see hasEmptyValue.
 func (f onceFlag) Type() string { return "string" }
 
 func (f onceFlag) Set(s string) error {

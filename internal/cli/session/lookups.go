@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,17 +21,12 @@ const maxFetched = 64 << 20
 
 // openLookups opens the account for the lookups of files. Files without lookups never call it.
 func (s *Session) openLookups(region string) (render.Remote, error) {
-	ctx := s.commandContext()
+	ctx := s.line.context()
 	a, _, err := s.OpenAccount(ctx, region, "")
 	if err != nil {
 		return nil, err
 	}
 	return lookups{ctx: ctx, session: s, aws: signedread.Reader{Sender: a}}, nil
-}
-
-// commandContext returns the context of the running command.
-func (s *Session) commandContext() context.Context {
-	return cmp.Or[context.Context](s.command, context.Background())
 }
 
 // lookups reads values for the files of an application.

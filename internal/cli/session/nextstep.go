@@ -27,21 +27,21 @@ var (
 var takesService = []string{"abort", "approve", "continue", "exec", "history", "logs", "resume", "revisions",
 	"rollback", "status", "tasks", "wait"}
 
-// commandTakesService reports whether the command line's command takes CLUSTER/SERVICE in place of a folder.
-func (s *Session) commandTakesService() bool {
-	return len(s.words) > 1 && slices.Contains(takesService, s.words[1])
+// takesService reports whether the command line's command takes CLUSTER/SERVICE in place of a folder.
+func (l *commandLine) takesService() bool {
+	return len(l.words) > 1 && slices.Contains(takesService, l.words[1])
 }
 
-// SetPlace keeps what the command line names, for the next steps that it prints.
-func (s *Session) SetPlace(args []string, f *pflag.FlagSet) {
+// setPlace keeps what the command line names, for the next steps that it prints.
+func (l *commandLine) setPlace(args []string, f *pflag.FlagSet) {
 	config := f.Lookup("config")
 	switch {
 	case config != nil && config.Changed:
-		s.place, s.placeFlag = config.Value.String(), " -c"
+		l.place, l.placeFlag = config.Value.String(), " -c"
 	case len(args) == 1 && args[0] != ".":
-		s.place = args[0]
+		l.place = args[0]
 	case len(args) == 0:
-		s.place = serviceOfFlags(f)
+		l.place = serviceOfFlags(f)
 	}
 }
 
@@ -65,30 +65,30 @@ func serviceOfFlags(f *pflag.FlagSet) string {
 }
 
 // setPlaceOf keeps the service of a deployment that the command line names by its ID.
-func (s *Session) setPlaceOf(d journal.Deployment) {
-	if IsDeploymentID(s.place) && !IsTaskRun(d.Service) {
-		s.place = d.Cluster + "/" + d.Service
+func (l *commandLine) setPlaceOf(d journal.Deployment) {
+	if IsDeploymentID(l.place) && !IsTaskRun(d.Service) {
+		l.place = d.Cluster + "/" + d.Service
 	}
 }
 
-// SetCommand keeps the command and its arguments, for the next steps that repeat them.
-func (s *Session) SetCommand(c *cobra.Command, args []string) {
-	s.words, s.program = append(strings.Fields(c.CommandPath()), args...), nil
+// setWords keeps the command and its arguments, for the next steps that repeat them.
+func (l *commandLine) setWords(c *cobra.Command, args []string) {
+	l.words, l.program = append(strings.Fields(c.CommandPath()), args...), nil
 	if dash := c.ArgsLenAtDash(); dash >= 0 {
-		s.words, s.program = s.words[:len(s.words)-len(args)+dash], args[dash:]
+		l.words, l.program = l.words[:len(l.words)-len(args)+dash], args[dash:]
 	}
 }
 
 // commandAt returns the command line without its flags, for another folder than the one at a path, which it may not name.
-func (s *Session) commandAt(path, folder string) string {
-	words := slices.Clone(s.words)
+func (l *commandLine) commandAt(path, folder string) string {
+	words := slices.Clone(l.words)
 	if i := slices.Index(words, path); i > 0 {
 		words[i] = folder
 	} else {
 		words = append(words, folder)
 	}
-	if len(s.program) > 0 {
-		words = append(append(words, "--"), s.program...)
+	if len(l.program) > 0 {
+		words = append(append(words, "--"), l.program...)
 	}
 	return ShellLine(words)
 }
@@ -114,8 +114,8 @@ func (s *Session) NextStep(next string) string {
 		all.WriteString(next[end:at[1]])
 		end = at[1]
 		words := nextClause.Split(next[end:], 2)[0]
-		if s.takesPlace(next[at[2]:at[3]], words) {
-			all.WriteString(s.placeFlag + " " + shellWord(s.place))
+		if s.line.takesPlace(s.Env.Disk, next[at[2]:at[3]], words) {
+			all.WriteString(s.line.placeFlag + " " + shellWord(s.line.place))
 		}
 		if strings.Contains(words, " with its journal") {
 			all.WriteString(ofOther.givenWithout(next))
@@ -160,15 +160,15 @@ func withoutSecrets(pairs []string) (shown []string) {
 }
 
 // takesPlace reports whether a command with these words after it needs the place of the command line.
-func (s *Session) takesPlace(command, words string) bool {
-	if s.place == "" || namedPlace.MatchString(strings.ReplaceAll(words, " --id ID", "")) ||
-		strings.HasPrefix(words+" ", s.placeFlag+" "+shellWord(s.place)+" ") {
+func (l *commandLine) takesPlace(disk Disk, command, words string) bool {
+	if l.place == "" || namedPlace.MatchString(strings.ReplaceAll(words, " --id ID", "")) ||
+		strings.HasPrefix(words+" ", l.placeFlag+" "+shellWord(l.place)+" ") {
 		return false
 	}
-	if _, isService := s.Env.Disk.ServiceAt(s.place); isService {
+	if _, isService := disk.ServiceAt(l.place); isService {
 		return slices.Contains(takesService, command) && !strings.Contains(words, "--adopt") // which needs the files
 	}
-	return !strings.HasPrefix(s.place, "slc-") && s.Env.Disk.Exists(s.place)
+	return !strings.HasPrefix(l.place, "slc-") && disk.Exists(l.place)
 }
 
 // PrintNext prints a next step.

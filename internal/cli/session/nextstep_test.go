@@ -56,7 +56,7 @@ func TestNextStepIsAboutTheSame(t *testing.T) {
 		{Flags{}, "slc-1", "run sluice status", "run sluice status"},
 	} {
 		s := &Session{Flags: c.flags, Env: Env{Disk: Disk{os.Getwd, os.DirFS}}}
-		s.SetPlace([]string{c.place}, pflag.NewFlagSet("", pflag.ContinueOnError))
+		s.line.setPlace([]string{c.place}, pflag.NewFlagSet("", pflag.ContinueOnError))
 		if got := s.NextStep(c.text); got != c.want || s.NextStep(got) != got {
 			t.Errorf("%s\nwant %s\nagain %s", got, c.want, s.NextStep(got))
 		}
@@ -75,7 +75,7 @@ func TestNextStepHasTheFileOfTheCommand(t *testing.T) {
 		if err := set.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		s.SetPlace(nil, set)
+		s.line.setPlace(nil, set)
 	}
 	const want = "run sluice deploy -c app.yaml --tasks 1, or sluice status -c app.yaml"
 	if got := s.NextStep("run sluice deploy --tasks 1, or sluice status"); got != want || s.NextStep(got) != got {
@@ -101,8 +101,8 @@ func TestNextStepHasTheServiceOfTheCommand(t *testing.T) {
 		if err := set.Parse(c.args); err != nil {
 			t.Fatal(err)
 		}
-		s.SetPlace(set.Args(), set)
-		s.setPlaceOf(c.deployment)
+		s.line.setPlace(set.Args(), set)
+		s.line.setPlaceOf(c.deployment)
 		if got := s.NextStep("run sluice wait again"); got != c.want {
 			t.Errorf("the next step after %q is %q, want %q", c.args, got, c.want)
 		}

@@ -66,7 +66,7 @@ func (s *Session) adviseMissing(path string, err error) error {
 		if len(below) == 1 {
 			which = "it"
 		}
-		advised.Next = "name " + which + ": " + s.commandAt(path, filepath.ToSlash(filepath.Join(path, below[0])))
+		advised.Next = "name " + which + ": " + s.line.commandAt(path, filepath.ToSlash(filepath.Join(path, below[0])))
 		return &advised
 	}
 	if s.Env.Disk.Exists(path) {
@@ -79,13 +79,13 @@ func (s *Session) adviseMissing(path string, err error) error {
 		advised.Next = "give a variable of the files with --set: --set " + shellWord(withoutSecrets([]string{path})[0])
 	case near != "":
 		advised.Next = "name the folder " + near
-	case len(names) > 0 && s.commandTakesService():
+	case len(names) > 0 && s.line.takesService():
 		advised.Next = "name the service as CLUSTER/SERVICE: " + strings.Join(names, ", ")
 	case len(beside) > 0:
 		advised.Next = "name one of the applications beside it: " + definition.ListNames(beside)
 	case serviceName.MatchString(path):
 		advised.Next = "name the application's folder, or write its files: sluice init --cluster " + cluster + " --service " + name
-	case serviceName.MatchString("x/"+path) && s.commandTakesService():
+	case serviceName.MatchString("x/"+path) && s.line.takesService():
 		advised.Next = "name the application's folder, or the service as CLUSTER/" + path
 	case serviceName.MatchString("x/" + path):
 		advised.Next = "name the application's folder; status, history, logs, wait and rollback also take CLUSTER/" + path
@@ -122,7 +122,7 @@ func (s *Session) recordedServices(name string) (all []string) {
 		return nil
 	}
 	defer j.Close()
-	found, err := j.Deployments(s.commandContext(), journal.Filter{})
+	found, err := j.Deployments(s.line.context(), journal.Filter{})
 	if err != nil {
 		return nil
 	}

@@ -23,8 +23,7 @@ type Session struct {
 	Flags Flags
 	Paint show.Paint // for progress on Err
 
-	limited context.Context // of a command with --timeout; nil: it has no limit
-	endTime func()
+	line commandLine
 
 	time     clock.Clock // see OpenClock
 	scaled   bool
@@ -33,12 +32,7 @@ type Session struct {
 	notedRegions []string
 	known        *secret.Known // values of lookups that no output shows
 	reports      *reports
-	// place is the only argument of the command line, or the file of the flag -c, which placeFlag then is. Empty: there is
-	// none, or there are several.
-	place, placeFlag string
-	words, program   []string        // the command with its arguments, without flags; the arguments after --
-	command          context.Context // of the running command
-	terminal         *show.Terminal  // of one of several applications; nil: see Terminal
+	terminal     *show.Terminal // of one of several applications; nil: see Terminal
 
 	calls show.Calls // in progress
 	// noteShower shows notes while a part of the terminal is rendered in place. Nil: they are printed.
@@ -66,9 +60,8 @@ func New(env Env) (*Session, error) {
 func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
-	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
-		known: s.known, place: s.place, placeFlag: s.placeFlag, words: s.words, program: s.program, command: s.command,
-		terminal: &t, reports: s.reports}
+	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, line: s.line, time: s.time, scaled: s.scaled,
+		accounts: s.accounts, known: s.known, terminal: &t, reports: s.reports}
 }
 
 // ShowKnownSecrets makes output show the secret values of lookups.
