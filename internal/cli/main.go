@@ -25,7 +25,7 @@ func Main(env session.Env) int {
 		return sluice.ExitUsage // without random numbers no deployment ID can be made either
 	}
 	p := &program{s}
-	ctx, twice := s.HandleSignals(context.Background())
+	ctx, twice := env.HandleSignals(context.Background(), s.Notices.NoteInterrupt)
 	done := make(chan int, 1)
 	go func() { done <- p.run(ctx) }()
 	select {

@@ -101,7 +101,7 @@ func (p *program) runRender(targets []string, path string, images *session.Image
 		all = append(all, text...)
 	}
 	if showSecrets {
-		p.ShowKnownSecrets()
+		p.Secrets.Show()
 	} else if len(files.Application.Secrets) > 0 {
 		fmt.Fprintln(p.Env.Err, "note: secret values of variables and lookups are masked; --show-secrets prints them")
 	}

@@ -54,7 +54,7 @@ const followInterval = 200 * time.Millisecond
 // process paused or died; this process then continues the deployment.
 func (p *program) followProcess(ctx context.Context, t *session.Opened, r show.Renderer, last int64, runs string,
 	want sluice.Outcome) (over bool, err error) {
-	release := p.SetInterruptNote(r, "no longer watching; process "+runs+" continues to run the deployment")
+	release := p.Notices.SetInterrupt(r, "no longer watching; process "+runs+" continues to run the deployment")
 	defer release()
 	r.ShowNote("process " + runs + " runs it; watching")
 	d, err := p.watchUntilEnd(ctx, t, r, last)

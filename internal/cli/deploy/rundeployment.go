@@ -16,7 +16,7 @@ import (
 // outcome is want.
 func (p *program) runHere(ctx context.Context, e *engine.Engine, r show.Renderer, id string, o engine.Options,
 	want sluice.Outcome) error {
-	release := p.SetInterruptNote(r, "pausing at a safe point; press Ctrl-C again to exit immediately")
+	release := p.Notices.SetInterrupt(r, "pausing at a safe point; press Ctrl-C again to exit immediately")
 	e.OnEvent = p.withConsolePage(e.Account.Region(), e.Account.Endpoints(), r.ShowEvent)
 	ended, err := e.Run(ctx, id, o)
 	release()
@@ -93,7 +93,7 @@ func (p *program) reportEnd(e runEnd) error {
 	if e.err == nil && r.IsFailure() {
 		p.WriteAnnotation(p.Env.Err, "error", r.Message(), show.AnnotationTitle(r.Title()))
 	}
-	p.AddReport(r)
+	p.Reports.Add(r)
 	if p.onEnd != nil {
 		p.onEnd(e)
 		return session.ExitWith(e.exit)

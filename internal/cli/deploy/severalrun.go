@@ -49,8 +49,8 @@ func (r *severalRun) run(ctx context.Context, limit int) error {
 		names[i] = x.name
 	}
 	r.view = r.program.Terminal().NewSeveral(names, c)
-	clearNotes := r.program.UseNoteShower(r.view)
-	clearInterrupt := r.program.SetInterruptNote(r.view,
+	clearNotes := r.program.Notices.SetShower(r.view)
+	clearInterrupt := r.program.Notices.SetInterrupt(r.view,
 		"pausing all at a safe point; press Ctrl-C again to exit immediately")
 	r.runJobs(ctx, limit)
 	clearInterrupt()

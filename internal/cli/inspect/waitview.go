@@ -140,7 +140,7 @@ func (v *waitView) newResult(w waitOutcome) waitResult {
 func (v *waitView) printResults(ctx context.Context, all []waitOutcome) {
 	for _, w := range all {
 		if w.err == nil {
-			v.session.AddReport(v.report(ctx, w))
+			v.session.Reports.Add(v.report(ctx, w))
 		}
 	}
 	if v.json != nil {

@@ -184,7 +184,7 @@ func (f *demoFollower) deployRelease(ctx context.Context) (engine.RunResult, err
 	e := f.NewEngine(s.account, s.clock, s.journal)
 	e.OnEvent = func(ev sluice.Envelope) { f.handleEvent(ctx, ev) }
 	defer f.view.Close()
-	defer f.SetInterruptNote(f.view, "stopping at a safe point; press Ctrl-C again to exit immediately")()
+	defer f.Notices.SetInterrupt(f.view, "stopping at a safe point; press Ctrl-C again to exit immediately")()
 	id, err := e.Start(ctx, f.plan, f.Env.TriggerName())
 	if err != nil {
 		return engine.RunResult{}, err

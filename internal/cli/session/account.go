@@ -97,8 +97,8 @@ func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, sc
 		HTTPClient: s.Env.HTTPClient, Credentials: s.Env.Credentials, APIOptions: s.Env.APIOptions, Clock: c,
 		Jitter:    s.Env.RandomFraction,
 		Limits:    s.accounts.limits,
-		OnSilence: s.printSilence,
-		OnBegin:   s.calls.Begin,
+		OnSilence: func(e sluice.Unanswered) { s.Notices.show(s.Env.Err, e.Text()) }, // no event reports it
+		OnBegin:   s.Notices.calls.Begin,
 	})
 	if err != nil {
 		return nil, err

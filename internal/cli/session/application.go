@@ -192,9 +192,9 @@ func (s *Session) readInTime(at ApplicationLocation, from *render.Environment,
 		if r.panic != nil {
 			panic(r.panic)
 		}
-		s.known.Add(from.Secrets()...)
+		s.Secrets.Add(from.Secrets()...)
 		if r.files != nil {
-			s.known.Add(r.files.Application.Secrets...)
+			s.Secrets.Add(r.files.Application.Secrets...)
 		}
 		return r.files, r.err
 	case <-time.After(limit):

@@ -198,9 +198,9 @@ func terminalSize(w io.Writer) (width, height int) {
 	return width, height
 }
 
-// handleSignals returns a context that the first signal cancels and a channel that the second
+// HandleSignals returns a context that the first signal cancels and a channel that the second
 // signal closes. It calls first at the first signal.
-func (e Env) handleSignals(ctx context.Context, first func()) (context.Context, <-chan struct{}) {
+func (e Env) HandleSignals(ctx context.Context, first func()) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	twice, signals := make(chan struct{}), make(chan os.Signal, 2)
 	e.Notify(signals)

@@ -11,7 +11,7 @@ import (
 func TestASignalThatArrivesTwiceIsOne(t *testing.T) {
 	var signals chan<- os.Signal
 	e := Env{SignalDebounce: time.Hour, Notify: func(c chan<- os.Signal) func() { signals = c; return func() {} }}
-	ctx, twice := e.handleSignals(context.Background(), func() {})
+	ctx, twice := e.HandleSignals(context.Background(), func() {})
 	for range 5 { // two fit into the channel: three have been taken
 		signals <- syscall.SIGTERM
 	}
@@ -22,7 +22,7 @@ func TestASignalThatArrivesTwiceIsOne(t *testing.T) {
 	default:
 	}
 	e.SignalDebounce = 0
-	_, twice = e.handleSignals(context.Background(), func() {})
+	_, twice = e.HandleSignals(context.Background(), func() {})
 	signals <- syscall.SIGTERM
 	signals <- syscall.SIGTERM
 	<-twice

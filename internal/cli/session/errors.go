@@ -95,7 +95,7 @@ func splitErrors(err error) []error {
 // [show.AnnotationPlace] and [show.AnnotationTitle].
 func (s *Session) WriteAnnotation(w io.Writer, level, message, place string) {
 	if s.Flags.Output != JSON && s.Env.isOnGitHub() {
-		fmt.Fprintln(w, s.Paint.Annotation(level, s.known.Mask(message), place))
+		fmt.Fprintln(w, s.Paint.Annotation(level, s.Secrets.Mask(message), place))
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *Session) openJournal() (*journal.Journal, error) {
 	}
 	j, err := s.Env.OpenJournal(s.StatePath(), c)
 	if err == nil {
-		j.HideKnown(s.known)
+		j.HideKnown(s.Secrets)
 	}
 	return j, err
 }

@@ -2,40 +2,67 @@ package session
 
 import (
 	"fmt"
+	"io"
+	"sync/atomic"
 
-	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 )
+
+// Notices are what a session shows beside results and events.
+type Notices struct {
+	calls show.Calls // in progress
+	// shower shows notes while a part of the terminal is rendered in place. Nil: they are printed.
+	shower atomic.Pointer[func(string)]
+	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
+	onInterrupt atomic.Pointer[func()]
+}
+
+// NoteShower shows a line that is not an event.
+type NoteShower interface{ ShowNote(string) }
+
+// SetInterrupt sets the text that the first Ctrl-C prints. It returns a function that clears the text.
+func (n *Notices) SetInterrupt(r NoteShower, says string) func() {
+	f := func() { r.ShowNote(says) }
+	n.onInterrupt.Store(&f)
+	return func() { n.onInterrupt.Store(nil) }
+}
+
+// NoteInterrupt prints the text of SetInterrupt, if there is one.
+func (n *Notices) NoteInterrupt() {
+	if f := n.onInterrupt.Load(); f != nil {
+		(*f)()
+	}
+}
+
+// SetShower makes r show the notes of the session, until clear is called.
+func (n *Notices) SetShower(r NoteShower) (clear func()) {
+	show := r.ShowNote
+	n.shower.Store(&show)
+	return func() { n.shower.Store(nil) }
+}
+
+// show shows a note, or prints it to w.
+func (n *Notices) show(w io.Writer, text string) {
+	if show := n.shower.Load(); show != nil {
+		(*show)(text)
+		return
+	}
+	fmt.Fprintln(w, text)
+}
 
 // ShowCalls shows on a terminal which call to AWS the command waits for, until stop is called. It
 // does nothing while another part of the terminal is rendered in place.
 func (s *Session) ShowCalls() (stop func()) {
-	if s.terminal != nil || s.noteShower.Load() != nil {
+	if s.terminal != nil || s.Notices.shower.Load() != nil {
 		return func() {}
 	}
-	line := s.Terminal().NewStatusLine(s.calls.Text)
+	line := s.Terminal().NewStatusLine(s.Notices.calls.Text)
 	if line == nil {
 		return func() {}
 	}
-	clear := s.UseNoteShower(line)
+	clear := s.Notices.SetShower(line)
 	return func() {
 		clear()
 		line.Close()
 	}
-}
-
-// UseNoteShower makes n show the notes of the session, until clear is called.
-func (s *Session) UseNoteShower(n NoteShower) (clear func()) {
-	show := n.ShowNote
-	s.noteShower.Store(&show)
-	return func() { s.noteShower.Store(nil) }
-}
-
-// printSilence prints that AWS does not respond. It is used where no deployment reports this by an
-// event.
-func (s *Session) printSilence(e sluice.Unanswered) {
-	if show := s.noteShower.Load(); show != nil {
-		(*show)(e.Text())
-		return
-	}
-	fmt.Fprintln(s.Env.Err, e.Text())
 }

@@ -13,62 +13,63 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/report"
 	"github.com/sluice-ecs/sluice/internal/printable"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// reports are how a command ended, for the CI system. The sessions of several applications share them.
-type reports struct {
+// Reports are how a command ended, for the CI system. The sessions of several applications share them.
+type Reports struct {
 	junit string // file; empty: none
 
 	mu  sync.Mutex
 	all []report.Report
 }
 
-// AddReport adds how a deployment or a wait of the command ended. A session that [New] has not made keeps none.
-func (s *Session) AddReport(r report.Report) {
-	if s.reports == nil {
+// Add adds how a deployment or a wait of the command ended. A session that [New] has not made keeps none.
+func (r *Reports) Add(ended report.Report) {
+	if r == nil {
 		return
 	}
-	s.reports.mu.Lock()
-	defer s.reports.mu.Unlock()
-	s.reports.all = append(s.reports.all, r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, ended)
 }
 
 // RegisterReports makes a command report its end to the CI system: in the file of --junit, and in GitHub Actions as the
 // summary and the outputs of the step. Call it when the command has its RunE.
 func (s *Session) RegisterReports(c *cobra.Command) {
-	c.Flags().StringVar(&s.reports.junit, "junit", "",
+	c.Flags().StringVar(&s.Reports.junit, "junit", "",
 		"`file` for the result and the stages as test results (JUnit XML), for GitLab and others")
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := s.checkJUnitFile(); err != nil {
+		if err := s.Reports.checkJUnitFile(); err != nil {
 			return err
 		}
 		err := run(c, args)
-		s.writeReports(c.CommandPath(), err)
+		s.Reports.write(s, c.CommandPath(), err)
 		return err
 	}
 }
 
 // checkJUnitFile creates the file of --junit, so that a path that cannot be written is an error before the first write
 // to AWS.
-func (s *Session) checkJUnitFile() error {
-	if s.reports.junit == "" {
+func (r *Reports) checkJUnitFile() error {
+	if r.junit == "" {
 		return nil
 	}
-	f, err := os.Create(s.reports.junit)
+	f, err := os.Create(r.junit)
 	if err != nil {
-		return &sluice.Error{Op: "write the test results", Resource: s.reports.junit, Err: errors.Unwrap(err),
+		return &sluice.Error{Op: "write the test results", Resource: r.junit, Err: errors.Unwrap(err),
 			Next: "give --junit a file in a folder that exists and can be written"}
 	}
 	return f.Close()
 }
 
-// writeReports writes the reports of a command that ended with err. A file that cannot be written is a warning: what
+// write writes the reports of a command that ended with err. A file that cannot be written is a warning: what
 // was deployed stays deployed.
-func (s *Session) writeReports(command string, err error) {
-	s.reports.mu.Lock()
-	all := s.reports.all
-	s.reports.mu.Unlock()
+func (r *Reports) write(s *Session, command string, err error) {
+	r.mu.Lock()
+	all := r.all
+	r.mu.Unlock()
 	var ended ExitStatus
 	if err != nil && !errors.As(err, &ended) {
 		all = append(all, report.Report{Name: command, Outcome: "error", Exit: ExitCode(err), Cause: err.Error(),
@@ -80,8 +81,12 @@ func (s *Session) writeReports(command string, err error) {
 	for i := range all {
 		all[i] = Masked(s, all[i])
 	}
-	for what, err := range map[string]error{"summary": s.writeSummary(all), "outputs": s.writeOutputs(all),
-		"test results": s.writeJUnit(all)} {
+	summary := func(has int) string { return report.Summary(all, maxSummary-has) }
+	outputs := func(int) string { return report.Worst(all).Outputs() }
+	for what, err := range map[string]error{
+		"summary":      s.Env.appendForGitHub("GITHUB_STEP_SUMMARY", summary, s.Secrets),
+		"outputs":      s.Env.appendForGitHub("GITHUB_OUTPUT", outputs, s.Secrets),
+		"test results": r.writeJUnit(all, s.Secrets)} {
 		if err != nil {
 			text := fmt.Sprintf("the %s of the job could not be written: %v", what, err)
 			fmt.Fprintln(s.Env.Err, s.Paint.Warn("warning: "+text))
@@ -94,20 +99,11 @@ func (s *Session) writeReports(command string, err error) {
 // "Step isolation and limits").
 const maxSummary = 1 << 20
 
-func (s *Session) writeSummary(all []report.Report) error {
-	return s.appendForGitHub("GITHUB_STEP_SUMMARY", func(has int) string { return report.Summary(all, maxSummary-has) })
-}
-
-// writeOutputs sets the outputs of the step to the worst result.
-func (s *Session) writeOutputs(all []report.Report) error {
-	return s.appendForGitHub("GITHUB_OUTPUT", func(int) string { return report.Worst(all).Outputs() })
-}
-
 // appendForGitHub appends text to the file that a variable of GitHub Actions names, without secrets. It gets how many
 // bytes the file has.
-func (s *Session) appendForGitHub(variable string, text func(has int) string) error {
-	path := s.Env.Getenv(variable)
-	if !s.Env.isOnGitHub() || path == "" {
+func (e Env) appendForGitHub(variable string, text func(has int) string, secrets *secret.Known) error {
+	path := e.Getenv(variable)
+	if !e.isOnGitHub() || path == "" {
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -116,24 +112,24 @@ func (s *Session) appendForGitHub(variable string, text func(has int) string) er
 	}
 	has, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
-		_, err = io.WriteString(s.withoutSecrets(f), text(int(has)))
+		_, err = io.WriteString(withoutKnown(f, secrets), text(int(has)))
 	}
 	return errors.Join(err, f.Close())
 }
 
-func (s *Session) writeJUnit(all []report.Report) error {
-	if s.reports.junit == "" {
+func (r *Reports) writeJUnit(all []report.Report, secrets *secret.Known) error {
+	if r.junit == "" {
 		return nil
 	}
 	text, err := report.JUnit(all)
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(s.reports.junit)
+	f, err := os.Create(r.junit)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(s.withoutSecrets(f), text)
+	_, err = io.WriteString(withoutKnown(f, secrets), text)
 	return errors.Join(err, f.Close())
 }
 
@@ -142,14 +138,14 @@ func (s *Session) writeJUnit(all []report.Report) error {
 func Masked[T any](s *Session, value T) T {
 	var masked T
 	text, err := json.Marshal(value)
-	if err != nil || json.Unmarshal([]byte(s.known.Mask(string(text))), &masked) != nil {
+	if err != nil || json.Unmarshal([]byte(s.Secrets.Mask(string(text))), &masked) != nil {
 		var none T
 		return none // rather than a secret
 	}
 	return masked
 }
 
-// withoutSecrets returns a writer that masks secrets, as the output of the command does.
-func (s *Session) withoutSecrets(w io.Writer) io.Writer {
-	return printable.NewWriter(w, "", 0).HideKnown(s.known)
+// withoutKnown returns a writer that masks secrets, as the output of the command does.
+func withoutKnown(w io.Writer, secrets *secret.Known) io.Writer {
+	return printable.NewWriter(w, "", 0).HideKnown(secrets)
 }

@@ -17,10 +17,10 @@ func TestReportsHideSecrets(t *testing.T) {
 	files := map[string]string{"GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary"), "GITHUB_OUTPUT": filepath.Join(dir, "output"),
 		"GITHUB_ACTIONS": "true"}
 	var out strings.Builder
-	s := &Session{known: secret.NewKnown(value), reports: &reports{junit: filepath.Join(dir, "junit")},
+	s := &Session{Secrets: secret.NewKnown(value), Reports: &Reports{junit: filepath.Join(dir, "junit")},
 		Env: Env{Err: &out, Out: &out, Getenv: func(key string) string { return files[key] }}}
 	s.Flags.Output = Text
-	s.writeReports("sluice deploy", errors.New("before "+value+" after"))
+	s.Reports.write(s, "sluice deploy", errors.New("before "+value+" after"))
 	s.WriteAnnotation(&out, "error", "before "+value+" after", "")
 	for _, name := range []string{"summary", "output", "junit"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))

@@ -1,11 +1,9 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +17,12 @@ import (
 // Session is one run of the command line: its environment, the flags of every command, and what
 // the command has opened.
 type Session struct {
-	Env   Env
-	Flags Flags
-	Paint show.Paint // for progress on Err
+	Env     Env
+	Flags   Flags
+	Paint   show.Paint // for progress on Err
+	Notices Notices
+	Secrets *secret.Known // values of lookups that no output shows
+	Reports *Reports
 
 	line commandLine
 
@@ -30,16 +31,7 @@ type Session struct {
 	accounts *openedAccounts
 	// notedRegions are the places of Regions for which a flag gives another one, as was noted.
 	notedRegions []string
-	known        *secret.Known // values of lookups that no output shows
-	reports      *reports
 	terminal     *show.Terminal // of one of several applications; nil: see Terminal
-
-	calls show.Calls // in progress
-	// noteShower shows notes while a part of the terminal is rendered in place. Nil: they are printed.
-	noteShower atomic.Pointer[func(string)]
-
-	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
-	onInterrupt atomic.Pointer[func()]
 }
 
 // New returns a session whose writers make all text printable. It returns an error if there
@@ -50,7 +42,7 @@ func New(env Env) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Env: env, accounts: newOpenedAccounts(), known: known, reports: &reports{}}
+	s := &Session{Env: env, accounts: newOpenedAccounts(), Secrets: known, Reports: &Reports{}}
 	s.Paint = s.PaintFor(env.Err)
 	return s, nil
 }
@@ -61,11 +53,8 @@ func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
 	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, line: s.line, time: s.time, scaled: s.scaled,
-		accounts: s.accounts, known: s.known, terminal: &t, reports: s.reports}
+		accounts: s.accounts, Secrets: s.Secrets, terminal: &t, Reports: s.Reports}
 }
-
-// ShowKnownSecrets makes output show the secret values of lookups.
-func (s *Session) ShowKnownSecrets() { s.known.Show() }
 
 // PaintFor returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
 func (s *Session) PaintFor(w io.Writer) show.Paint {
@@ -83,30 +72,6 @@ func (s *Session) Terminal() show.Terminal {
 		t.Size = func() (int, int) { return s.Env.Size(s.Env.Err) }
 	}
 	return t
-}
-
-// HandleSignals returns a context that the first signal cancels and a channel that the second
-// signal closes.
-func (s *Session) HandleSignals(ctx context.Context) (context.Context, <-chan struct{}) {
-	return s.Env.handleSignals(ctx, s.noteInterrupt)
-}
-
-// noteInterrupt prints the text of SetInterruptNote, if there is one.
-func (s *Session) noteInterrupt() {
-	if f := s.onInterrupt.Load(); f != nil {
-		(*f)()
-	}
-}
-
-// NoteShower shows a line that is not an event.
-type NoteShower interface{ ShowNote(string) }
-
-// SetInterruptNote sets the text that the first Ctrl-C prints. It returns a function that clears
-// the text.
-func (s *Session) SetInterruptNote(r NoteShower, says string) func() {
-	f := func() { r.ShowNote(says) }
-	s.onInterrupt.Store(&f)
-	return func() { s.onInterrupt.Store(nil) }
 }
 
 // PrintResult prints a result in text output. In JSON output the events contain the result.
