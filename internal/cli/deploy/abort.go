@@ -22,7 +22,7 @@ func (e laterDeploymentError) Error() string {
 
 func (p *program) newAbortCommand() *cobra.Command {
 	t := session.DeploymentCommand{Name: "abort", OnlyOpen: true}
-	return p.NewDeploymentCommand(&t, "End a deployment and keep the current state",
+	return t.New(p.Session, "End a deployment and keep the current state",
 		`End a deployment and keep the current state: sluice moves no traffic and deletes
 no tasks. It then prints the state of the service. To restore the state before the
 deployment, use sluice rollback.

@@ -22,7 +22,7 @@ func (p *program) newApproveCommand() *cobra.Command {
 	t := session.DeploymentCommand{Name: "approve", OnlyOpen: true}
 	var stage int
 	var by string
-	c := p.NewDeploymentCommand(&t, "Approve a stage that waits for approval",
+	c := t.New(p.Session, "Approve a stage that waits for approval",
 		`Approve a stage that waits for approval, or that has gates without a verdict at the end
 of its time. The journal keeps the approver and the time.
 
@@ -35,10 +35,38 @@ CodeDeploy deployment. `+session.IDHelp,
 			return p.runApprove(c.Context(), path, given, stage, by)
 		})
 	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the first that waits)")
-	_ = c.RegisterFlagCompletionFunc("stage", p.CompleteStages("approve",
-		func(s plan.Stage) bool { return s.Approvals > 0 || len(s.Gates) > 0 }))
+	_ = c.RegisterFlagCompletionFunc("stage", p.completeStages())
 	c.Flags().StringVar(&by, "by", "", "`name` of the approver (default: user@host)")
 	return c
+}
+
+// completeStages returns the shell completion of the numbers of stages, each with its name, of the
+// deployment that the arguments name.
+func (p *program) completeStages() cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		none := cobra.ShellCompDirectiveNoFileComp
+		j, err := p.FindJournal()
+		if err != nil || j == nil {
+			return nil, none
+		}
+		defer j.Close()
+		path := append(args, ".")[0]
+		d, err := p.Deployments(j).Find(c.Context(), "approve", path, len(args) > 0)
+		if err != nil {
+			return nil, none
+		}
+		pl, err := session.ReadPlan(d)
+		if err != nil {
+			return nil, none
+		}
+		var all []string
+		for _, x := range pl.Stages {
+			if x.Approvals > 0 || len(x.Gates) > 0 {
+				all = append(all, fmt.Sprintf("%d\t%s %s", x.Index+1, x.Name, x.Desc))
+			}
+		}
+		return all, none
+	}
 }
 
 func (p *program) runApprove(ctx context.Context, path string, given bool, stage int, by string) error {
@@ -47,7 +75,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 		return err
 	}
 	defer j.Close()
-	d, err := p.FindDeployment(ctx, j, "approve", path, given)
+	d, err := p.Deployments(j).Find(ctx, "approve", path, given)
 	if err != nil {
 		return err
 	}
@@ -65,7 +93,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 			return err
 		}
 	}
-	runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
+	runs, err := p.Env.RunningProcess(ctx, j, d)
 	if err != nil {
 		return err
 	}

@@ -122,8 +122,8 @@ func (p *program) refuseDeleteOwned(ctx context.Context, app *appfile.Applicatio
 	if j != nil {
 		defer j.Close()
 	}
-	open, err := p.OpenOf(ctx, j, journal.Filter{Cluster: app.ClusterName(), Service: session.ServiceOrGroup(app),
-		Region: app.Region})
+	open, err := p.Deployments(j).Open(ctx, journal.Filter{Cluster: app.ClusterName(),
+		Service: session.ServiceOrGroup(app), Region: app.Region})
 	if err != nil {
 		return err
 	}

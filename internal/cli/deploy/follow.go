@@ -16,7 +16,7 @@ import (
 // stops, it runs the deployment here.
 func (p *program) runOrFollow(ctx context.Context, e *engine.Engine, t *session.Opened, o engine.Options,
 	want sluice.Outcome) error {
-	runs, err := p.RunningProcess(ctx, t)
+	runs, err := p.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (p *program) followProcess(ctx context.Context, t *session.Opened, r show.R
 func (p *program) watchUntilEnd(ctx context.Context, t *session.Opened, r show.Renderer,
 	last int64) (journal.Deployment, error) {
 	for {
-		runs, err := p.RunningProcess(ctx, t)
+		runs, err := p.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 		if err != nil {
 			return journal.Deployment{}, err
 		}

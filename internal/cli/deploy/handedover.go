@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
@@ -19,7 +18,7 @@ func (p *program) finishHandedOver(ctx context.Context, j *journal.Journal, pre 
 	if err != nil || to == "" {
 		return false, err
 	}
-	if runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d}); err != nil || runs != "" {
+	if runs, err := p.Env.RunningProcess(ctx, j, d); err != nil || runs != "" {
 		return false, err
 	}
 	ended, err := p.NewEngine(pre.account, pre.clock, j).Run(ctx, d.ID, engine.Options{NoWait: true})

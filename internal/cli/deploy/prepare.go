@@ -144,7 +144,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 			out.options.Force, out.options.Restart = false, "the present tasks"
 		}
 	}
-	if app.LocalAWS = p.IsLocalAWS(ctx); app.LocalAWS {
+	if app.LocalAWS = p.Endpoint(ctx).World != ""; app.LocalAWS {
 		gaps, err := rehearse.CheckGaps(app.Service, app.Task)
 		if err != nil {
 			return nil, err
@@ -231,5 +231,6 @@ func (p *program) findLostClaim(ctx context.Context, live plan.AWSState) (plan.C
 // listOpenDeployments returns the deployments of the plan's service that have not ended.
 func (p *program) listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment,
 	error) {
-	return p.OpenOf(ctx, j, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster, Service: pl.Service})
+	return p.Deployments(j).Open(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster,
+		Service: pl.Service})
 }

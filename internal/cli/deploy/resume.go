@@ -21,7 +21,7 @@ func (p *program) newResumeCommand() *cobra.Command {
 	t.RunSeveral = func(ctx context.Context, paths []string) error {
 		return p.resumeSeveral(ctx, paths, t.App.FilesPath, engine.Options{NoWait: t.NoWait}, l)
 	}
-	c := p.NewDeploymentCommand(&t, "Continue a deployment that was paused or killed",
+	c := t.New(p.Session, "Continue a deployment that was paused or killed",
 		`Continue a deployment that was paused, killed or left waiting.
 
 It uses the plan of that deployment, not the current files, and finds the resources
@@ -60,7 +60,7 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 		}
 		return p.resumeEnded(ctx, t)
 	}
-	runs, err := p.RunningProcess(ctx, t)
+	runs, err := p.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (p *program) resumeSeveral(ctx context.Context, paths []string, filesOf fun
 	var errs []error
 	jobs, first := make([]*job, len(paths)), map[string]string{} // deployment → path
 	for i, path := range paths {
-		d, err := p.FindDeployment(ctx, j, "resume", path, true)
+		d, err := p.Deployments(j).Find(ctx, "resume", path, true)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", path, err))

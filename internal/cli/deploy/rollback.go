@@ -39,7 +39,7 @@ func (p *program) newRollbackCommand() *cobra.Command {
 	t := session.DeploymentCommand{Name: "rollback"}
 	var o rollbackOptions
 	t.RunSeveral = func(ctx context.Context, paths []string) error { return p.rollBackSeveral(ctx, paths, o) }
-	c := p.NewDeploymentCommand(&t, "Restore the state before a deployment",
+	c := t.New(p.Session, "Restore the state before a deployment",
 		`Restore the state before a deployment: its rules, the previous revision as primary,
 and no tasks of the new one. If a process runs the deployment, that process rolls it
 back. Otherwise, this command rolls it back. Exit code 0: it was rolled back. `+session.IDHelp+`
@@ -220,9 +220,9 @@ func (r *rollbackRun) targetService() (of journal.Filter, region string, err err
 func (r *rollbackRun) findLastDeployment(ctx context.Context, j *journal.Journal, of journal.Filter) (
 	journal.Deployment, error) {
 	if r.options.service != "" {
-		return r.program.NewestOfService(ctx, j, "rollback", of)
+		return r.program.Deployments(j).NewestOf(ctx, "rollback", of)
 	}
-	return r.program.FindDeployment(ctx, j, "rollback", r.path, r.given)
+	return r.program.Deployments(j).Find(ctx, "rollback", r.path, r.given)
 }
 
 // findOtherClaim opens the account of a deployment and is [findOtherClaim], unless the command names the deployment.
@@ -304,7 +304,7 @@ func (r *rollbackRun) rollBackNewest(ctx context.Context, t *session.Opened, of 
 // requestRollback saves the command to roll back. It then runs the rollback here, or follows the
 // process that runs it.
 func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened, noWait bool) error {
-	runs, err := r.program.RunningProcess(ctx, t)
+	runs, err := r.program.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (r *rollbackRun) continueReturn(ctx context.Context, t *session.Opened) err
 	if r.options.dry {
 		return r.program.showPlan(ctx, t.Plan, nil, sluice.ExitDone)
 	}
-	runs, err := r.program.RunningProcess(ctx, t)
+	runs, err := r.program.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 	if err != nil {
 		return err
 	}

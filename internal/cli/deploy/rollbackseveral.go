@@ -66,7 +66,7 @@ func (p *program) rollbackService(ctx context.Context, path string) string {
 		return ""
 	}
 	defer j.Close()
-	d, err := p.DeploymentByID(ctx, j, path)
+	d, err := p.Deployments(j).ByID(ctx, path)
 	if err != nil {
 		return ""
 	}

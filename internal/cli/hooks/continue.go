@@ -107,7 +107,7 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 // printOpen prints how to end a deployment of the journal that no process runs: the answer to its hook does not end it.
 func (p *program) printOpen(ctx context.Context, of pausedService) error {
 	return p.eachOpen(ctx, of, func(j *journal.Journal, d journal.Deployment) (bool, error) {
-		runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
+		runs, err := p.Env.RunningProcess(ctx, j, d)
 		if err == nil && runs == "" {
 			p.PrintNext("run sluice resume " + d.ID + " to end the deployment of sluice too")
 		}
@@ -204,8 +204,8 @@ func (p *program) eachOpen(ctx context.Context, of pausedService,
 		return err
 	}
 	defer j.Close()
-	open, err := p.OpenOf(ctx, j, journal.Filter{Region: of.account.Region(), Cluster: sluice.ARNName(of.service.Cluster),
-		Service: of.service.Name})
+	open, err := p.Deployments(j).Open(ctx, journal.Filter{Region: of.account.Region(),
+		Cluster: sluice.ARNName(of.service.Cluster), Service: of.service.Name})
 	for _, d := range open {
 		if done, err := visit(j, d); done || err != nil {
 			return err

@@ -50,7 +50,7 @@ the deployments of all endpoints.
 		},
 	}
 	at.Register(c)
-	c.ValidArgsFunction = p.CompleteIDs(false, true)
+	c.ValidArgsFunction = session.CompleteIDs(p.Session, false, true)
 	c.Flags().BoolVar(&o.all, "all", false, "list the deployments of all endpoints")
 	c.Flags().IntVar(&o.limit, "limit", 20, "maximum number of `deployments`; 0 lists all")
 	return c
@@ -108,7 +108,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 		return "", err
 	}
 	if len(all) == 0 && isService && given {
-		_, err := p.FindDeployment(ctx, j, "history", path, given)
+		_, err := p.Deployments(j).Find(ctx, "history", path, given)
 		return "", err
 	}
 	if err := p.printDeployments(ctx, j, all, false); err != nil {
@@ -307,7 +307,7 @@ func endpointColumn(e journal.Endpoint, worlds map[string]int) string {
 
 // printEvents prints the events of one deployment.
 func (p *program) printEvents(ctx context.Context, j *journal.Journal, id string) error {
-	d, err := p.DeploymentByID(ctx, j, id)
+	d, err := p.Deployments(j).ByID(ctx, id)
 	if err != nil {
 		return err
 	}

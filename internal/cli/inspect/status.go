@@ -33,7 +33,7 @@ func (p *program) newStatusCommand() *cobra.Command {
 				return (&program{Session: s}).runStatus(ctx, path, given, events, false)
 			})
 	}
-	c := p.NewDeploymentCommand(&t, "Show the state of a service and its deployment",
+	c := t.New(p.Session, "Show the state of a service and its deployment",
 		`Show the state of a service: its task sets, tasks and targets, the requested and the
 actual weights of its rules, which tasks are registered under its Cloud Map names, and
 the deployment that runs or ran last. For a rolling service, it also shows ECS's
@@ -155,7 +155,7 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 			Err:  errors.New("the current directory has no application file, and there is no journal " + p.StatePath()),
 			Next: "name the folder of the application: sluice status DIR"}
 	}
-	d, err := p.FindDeployment(ctx, j, "status", path, given)
+	d, err := p.Deployments(j).Find(ctx, "status", path, given)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened
 	out.Gates = b.GateTexts()
 	out.Requested, out.Waiting = b.RequestedWeights(), b.WaitingText()
 	out.Stages = reportStages(t.Plan, b)
-	out.Runner, err = s.RunningProcess(ctx, t)
+	out.Runner, err = s.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 	return out, err
 }
 

@@ -94,7 +94,7 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) (re
 	if err := f.images.Choose(ctx, a, app); err != nil {
 		return "", err
 	}
-	app.LocalAWS = p.IsLocalAWS(ctx)
+	app.LocalAWS = p.Endpoint(ctx).World != ""
 	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.Env.WebClient()}},
 		verify.Options{Secrets: f.getSecrets})
 	if err != nil {

@@ -174,7 +174,7 @@ func (p *program) refuseDeployment(id string) error {
 		return err
 	}
 	defer j.Close()
-	d, err := p.DeploymentByID(context.Background(), j, id)
+	d, err := p.Deployments(j).ByID(context.Background(), id)
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (p *program) findFailed(ctx context.Context, targets []waitTarget) []failed
 		if of.Cluster == "" || of.Service == "" {
 			continue
 		}
-		d, err := p.NewestOfService(ctx, j, "wait", of)
+		d, err := p.Deployments(j).NewestOf(ctx, "wait", of)
 		if err != nil || d.State != journal.Ended || !mayLeaveCanary(d.Outcome) {
 			continue
 		}

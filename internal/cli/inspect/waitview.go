@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/report"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
@@ -192,7 +193,7 @@ func (v *waitView) report(ctx context.Context, w waitOutcome) report.Report {
 	d := v.newResult(w)
 	r := report.Report{Name: d.Cluster + "/" + d.Service, Outcome: cmp.Or(string(d.Outcome), w.reached), Exit: d.ExitCode,
 		Region: w.region, Deployment: d.Deployment, Revision: cmp.Or(d.By, d.Revision), Next: d.Next,
-		URL: v.session.PageOf(ctx, w.region, d.Cluster, d.Service)}
+		URL: session.ServicePage(journal.Endpoint{URL: v.session.EndpointURL(ctx)}, w.region, d.Cluster, d.Service)}
 	if r.IsFailure() {
 		r.Cause = d.Detail
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/replica"
 )

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"net/url"
 
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
@@ -15,9 +14,4 @@ func ServicePage(at journal.Endpoint, region, cluster, service string) string {
 	}
 	return codedeploy.ConsoleAddress(region) + "/ecs/v2/clusters/" + url.PathEscape(cluster) + "/services/" +
 		url.PathEscape(service) + "?region=" + url.QueryEscape(region)
-}
-
-// PageOf is [ServicePage] for the endpoint of this command.
-func (s *Session) PageOf(ctx context.Context, region, cluster, service string) string {
-	return ServicePage(journal.Endpoint{URL: s.endpointURL(ctx)}, region, cluster, service)
 }

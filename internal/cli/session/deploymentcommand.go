@@ -16,8 +16,8 @@ type DeploymentCommand struct {
 	NoWait     bool
 }
 
-// NewDeploymentCommand returns the cobra command of a DeploymentCommand.
-func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, example string,
+// New returns the cobra command.
+func (t *DeploymentCommand) New(s *Session, short, long, example string,
 	run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
 	c := &cobra.Command{Use: t.Name + " [ID | DIR | CLUSTER/SERVICE | -c FILE]", Short: short, Long: long, Example: example,
 		Args: AtMost(1),
@@ -35,7 +35,7 @@ func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 		c.Use, c.Args = t.Name+" [ID… | DIR… | CLUSTER/SERVICE… | -c FILE]", nil
 	}
 	t.App.Register(c)
-	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen, t.RunSeveral != nil)
+	c.ValidArgsFunction = CompleteIDs(s, t.OnlyOpen, t.RunSeveral != nil)
 	return c
 }
 

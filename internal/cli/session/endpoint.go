@@ -16,19 +16,16 @@ import (
 // Endpoint returns the endpoint of this command, which separates the deployments of AWS from those
 // of a local AWS. It asks a local AWS for the ID of its world, and makes no call to AWS.
 func (s *Session) Endpoint(ctx context.Context) journal.Endpoint {
-	url := s.endpointURL(ctx)
+	url := s.EndpointURL(ctx)
 	if url == "" {
 		return journal.Endpoint{}
 	}
 	return journal.Endpoint{URL: url, World: s.Env.askSim(ctx, url).World}
 }
 
-// IsLocalAWS reports whether the endpoint of this command is a local AWS.
-func (s *Session) IsLocalAWS(ctx context.Context) bool { return s.Endpoint(ctx).World != "" }
-
-// endpointURL returns the endpoint of ECS, or "" for AWS. If the AWS config files cannot be read, it
+// EndpointURL returns the endpoint of ECS, or "" for AWS. If the AWS config files cannot be read, it
 // is that of the flag or the environment; opening the account then fails with the reason.
-func (s *Session) endpointURL(ctx context.Context) string {
+func (s *Session) EndpointURL(ctx context.Context) string {
 	c := account.Config{Region: s.Flags.Region, Profile: s.Flags.profile, EndpointURL: s.Flags.endpoint,
 		HTTPClient: s.Env.HTTPClient, Credentials: s.Env.Credentials}
 	if c.Credentials != nil && c.Region == "" {
@@ -92,9 +89,8 @@ func formerEndpointText(now, former journal.Endpoint) string {
 	return EndpointText(former)
 }
 
-// checkEndpoint returns an error if the deployment is not one of this command's endpoint.
-func (s *Session) checkEndpoint(ctx context.Context, d journal.Deployment) error {
-	now := s.Endpoint(ctx)
+// checkEndpoint returns an error if the deployment is not one of the endpoint of this command.
+func checkEndpoint(now journal.Endpoint, d journal.Deployment) error {
 	if now.Has(d.Endpoint) {
 		return nil
 	}

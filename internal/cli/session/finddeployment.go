@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,28 +27,37 @@ func ReadPlan(d journal.Deployment) (*plan.Plan, error) {
 // IsDeploymentID reports whether s is a deployment's ID, or the first characters of one, and not a folder.
 func IsDeploymentID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
 
-// FindDeployment finds the deployment of a command. It returns the named one, or the newest of the named
+// Deployments are those of a journal, for a command.
+type Deployments struct {
+	session *Session
+	journal *journal.Journal // nil: there are none
+}
+
+// Deployments returns the deployments of a journal; nil: none.
+func (s *Session) Deployments(j *journal.Journal) Deployments { return Deployments{s, j} }
+
+// Find finds the deployment of a command. It returns the named one, or the newest of the named
 // service. Without a name it returns the newest of the application at path, or without an application file
 // the only one that has not ended.
-func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, path string,
-	given bool) (journal.Deployment, error) {
+func (d Deployments) Find(ctx context.Context, verb, path string, given bool) (journal.Deployment, error) {
+	s := d.session
 	if given && IsDeploymentID(path) {
-		return s.DeploymentByID(ctx, j, path)
+		return d.ByID(ctx, path)
 	}
 	if of, isService := s.Env.Disk.ServiceAt(path); given && isService {
-		d, err := s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: of.Cluster, Service: of.Name})
-		return d, s.noDeploymentOf(ctx, j, of, err)
+		newest, err := d.NewestOf(ctx, verb, journal.Filter{Cluster: of.Cluster, Service: of.Name})
+		return newest, d.noDeploymentOf(ctx, of, err)
 	}
 	app, err := s.LoadNames(path)
 	if err != nil && (given || !IsNoApplication(err)) {
 		return journal.Deployment{}, err
 	}
 	if err == nil {
-		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: app.ClusterName(), Service: ServiceOrGroup(app),
+		return d.NewestOf(ctx, verb, journal.Filter{Cluster: app.ClusterName(), Service: ServiceOrGroup(app),
 			Region: app.Region})
 	}
 	noFile := err
-	open, err := s.OpenOf(ctx, j, journal.Filter{})
+	open, err := d.Open(ctx, journal.Filter{})
 	if err != nil {
 		return journal.Deployment{}, err
 	}
@@ -66,23 +76,23 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 	return journal.Deployment{}, ambiguousError(verb, why, open)
 }
 
-// DeploymentByID returns the deployment with an ID, or the only one whose ID begins so.
-func (s *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
-	all, err := j.Deployments(ctx, journal.Filter{IDPrefix: id})
-	if i := slices.IndexFunc(all, func(d journal.Deployment) bool { return d.ID == id }); i >= 0 {
+// ByID returns the deployment with an ID, or the only one whose ID begins so.
+func (d Deployments) ByID(ctx context.Context, id string) (journal.Deployment, error) {
+	all, err := d.journal.Deployments(ctx, journal.Filter{IDPrefix: id})
+	if i := slices.IndexFunc(all, func(x journal.Deployment) bool { return x.ID == id }); i >= 0 {
 		all = all[i : i+1]
 	}
 	switch {
 	case err != nil:
 		return journal.Deployment{}, err
 	case len(all) == 1:
-		s.line.setPlaceOf(all[0])
+		d.session.line.setPlaceOf(all[0])
 		return all[0], nil
 	case len(all) > 1:
 		return journal.Deployment{}, manyDeploymentsError(id, all)
 	}
 	return journal.Deployment{}, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
-		Err:  fmt.Errorf("the deployment is not in the journal %s", j.Path()),
+		Err:  fmt.Errorf("the deployment is not in the journal %s", d.journal.Path()),
 		Next: "run sluice history to list the deployments, or select another journal with --state"}
 }
 
@@ -102,24 +112,21 @@ func manyDeploymentsError(id string, all []journal.Deployment) error {
 // ErrNoDeployment means that the journal has no deployment of a service.
 var ErrNoDeployment = errors.New("no deployment of the service")
 
-// NewestOfService returns the newest deployment of a service. It returns an error if the journal has
+// NewestOf returns the newest deployment of a service. It returns an error if the journal has
 // the same name in several accounts or Regions, because these are different services.
-func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb string,
-	f journal.Filter) (journal.Deployment, error) {
-	if s.Flags.Region != "" {
-		f.Region = s.Flags.Region
-	}
-	at := s.Endpoint(ctx)
+func (d Deployments) NewestOf(ctx context.Context, verb string, f journal.Filter) (journal.Deployment, error) {
+	f.Region = cmp.Or(d.session.Flags.Region, f.Region)
+	at := d.session.Endpoint(ctx)
 	f.At = &at
-	all, err := j.Deployments(ctx, f)
+	all, err := d.journal.Deployments(ctx, f)
 	if err != nil {
 		return journal.Deployment{}, err
 	}
 	if len(all) == 0 {
-		return journal.Deployment{}, noDeploymentError(ctx, j, verb, f)
+		return journal.Deployment{}, noDeploymentError(ctx, d.journal, verb, f)
 	}
-	for _, d := range all {
-		if d.Account != all[0].Account || d.Region != all[0].Region {
+	for _, x := range all {
+		if x.Account != all[0].Account || x.Region != all[0].Region {
 			return journal.Deployment{},
 				ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
 					" in several accounts or Regions", all)
@@ -178,12 +185,12 @@ func underwayText(n int) string {
 	return fmt.Sprintf("%d deployments are under way", n)
 }
 
-// OpenOf returns the deployments of a filter that have not ended, at the endpoint of the calls. j may be nil.
-func (s *Session) OpenOf(ctx context.Context, j *journal.Journal, of journal.Filter) ([]journal.Deployment, error) {
-	if j == nil {
+// Open returns the deployments of a filter that have not ended, at the endpoint of the calls.
+func (d Deployments) Open(ctx context.Context, of journal.Filter) ([]journal.Deployment, error) {
+	if d.journal == nil {
 		return nil, nil
 	}
-	at := s.Endpoint(ctx)
+	at := d.session.Endpoint(ctx)
 	of.At, of.Open = &at, true
-	return j.Deployments(ctx, of)
+	return d.journal.Deployments(ctx, of)
 }

@@ -83,7 +83,7 @@ func TestFindDeployment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, j := newFinder(t, c.all...)
 			s.Flags.Region = c.region
-			d, err := s.FindDeployment(context.Background(), j, "resume", c.path, c.given)
+			d, err := s.Deployments(j).Find(context.Background(), "resume", c.path, c.given)
 			got := d.ID
 			if err != nil {
 				got = err.Error() + "\n" + sluice.NextStep(err)

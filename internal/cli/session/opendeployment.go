@@ -28,7 +28,7 @@ func (s *Session) FindAndOpen(ctx context.Context, verb, path string, given bool
 	if t.Journal, err = s.OpenExistingJournal(); err != nil {
 		return nil, err
 	}
-	if t.Deployment, err = s.FindDeployment(ctx, t.Journal, verb, path, given); err == nil {
+	if t.Deployment, err = s.Deployments(t.Journal).Find(ctx, verb, path, given); err == nil {
 		err = s.EnterAccount(ctx, t)
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 			d.Region, s.Flags.Region),
 			Next: "leave --region out"}
 	}
-	if err := s.checkEndpoint(ctx, d); err != nil {
+	if err := checkEndpoint(s.Endpoint(ctx), d); err != nil {
 		return err
 	}
 	if t.Account, t.Clock, err = s.OpenAccount(ctx, d.Region, t.Plan.Role); err != nil {
@@ -67,11 +67,10 @@ func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 	return err
 }
 
-// RunningProcess returns the name of the process that runs the deployment now, or "".
-func (s *Session) RunningProcess(ctx context.Context, t *Opened) (string, error) {
-	d := t.Deployment
-	owner, _, err := t.Journal.Holder(ctx, engine.LeaseResource(d))
-	if err != nil || owner == "" || !s.Env.IsOwnerAlive(owner) {
+// RunningProcess returns the name of the process that runs a deployment of the journal now, or "".
+func (e Env) RunningProcess(ctx context.Context, j *journal.Journal, d journal.Deployment) (string, error) {
+	owner, _, err := j.Holder(ctx, engine.LeaseResource(d))
+	if err != nil || owner == "" || !e.IsOwnerAlive(owner) {
 		return "", err
 	}
 	return owner, nil

@@ -145,18 +145,18 @@ func (s *Session) recordedServices(name string) (all []string) {
 
 // noDeploymentOf returns the error if the journal has no deployment of a service that an argument names. It names the
 // services whose name is near.
-func (s *Session) noDeploymentOf(ctx context.Context, j *journal.Journal, of Service, err error) error {
+func (d Deployments) noDeploymentOf(ctx context.Context, of Service, err error) error {
 	var problem *sluice.Error
 	if !errors.Is(err, ErrNoDeployment) || !errors.As(err, &problem) {
 		return err
 	}
-	all, listErr := j.Deployments(ctx, journal.Filter{})
+	all, listErr := d.journal.Deployments(ctx, journal.Filter{})
 	if listErr != nil {
 		return errors.Join(err, listErr)
 	}
 	var names []string
-	for _, d := range all {
-		if name := d.Cluster + "/" + d.Service; !IsTaskRun(d.Service) && !slices.Contains(names, name) {
+	for _, x := range all {
+		if name := x.Cluster + "/" + x.Service; !IsTaskRun(x.Service) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -167,5 +167,5 @@ func (s *Session) noDeploymentOf(ctx context.Context, j *journal.Journal, of Ser
 	case len(names) > 0 && near == "":
 		advised.Err = fmt.Errorf("%w; it has deployments of %s", problem.Err, definition.ListNames(names))
 	}
-	return s.Env.Disk.NoSuchService(of, &advised)
+	return d.session.Env.Disk.NoSuchService(of, &advised)
 }
