@@ -230,7 +230,8 @@ func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 			"--adopt to clean up and deploy", "continue on the machine with its journal. If that journal is lost, give this "+
 			"command --adopt to clean up first", "roll it back on the machine with its journal. If that is lost, run sluice "+
 			"rollback --adopt in the application's folder"),
-			"the service has leftovers of a deployment that is not in this journal (%s): %s", c.program.StatePath(), m)
+			"the service has leftovers of a deployment that is not in this journal (%s): %s",
+			c.program.JournalFile().Path, m)
 	case err != nil:
 		return problem(c.takeOverStep("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
 			"remove the tag if no deployment of the service runs, or give this command --take-over",

@@ -58,5 +58,5 @@ func (p *program) otherClaimError(d journal.Deployment, operation string, claim 
 // otherJournalText describes the claim of a deployment that is not in the journal.
 func (p *program) otherJournalText(claim plan.Claim) string {
 	return fmt.Sprintf("deployment %s has claimed the service until %s and is not in this journal (%s): it was started "+
-		"with another journal", claim.Deployment, show.FormatTime(claim.Until), p.StatePath())
+		"with another journal", claim.Deployment, show.FormatTime(claim.Until), p.JournalFile().Path)
 }

@@ -148,9 +148,10 @@ func (p *program) planNamed(ctx context.Context, verb string, n session.Named, o
 			Next: "run sluice plan --iam for each application"}
 	}
 	o.images.ForSeveral(len(n.Paths))
-	return p.ReadNamed(ctx, verb, n, func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
+	one := func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
 		return (&program{Session: s}).runPlan(ctx, path, o, shows)
-	})
+	}
+	return n.Run(ctx, p.Session, verb, one)
 }
 
 // changesText describes in a few words what a plan changes.

@@ -20,10 +20,10 @@ func (p *program) rollBackSeveral(ctx context.Context, paths []string, o rollbac
 		return "planned", (&rollbackRun{program: &program{Session: s}, path: path, given: given, options: dry}).execute(ctx)
 	}
 	if o.dry {
-		return p.ReadNamed(ctx, "rollback", shows, show)
+		return shows.Run(ctx, p.Session, "rollback", show)
 	}
 	if !o.force && p.Flags.Output == session.Text && p.Env.IsTerminal(p.Env.Out) && p.Env.IsTerminal(p.Env.Err) {
-		err := p.ReadNamed(ctx, "rollback", shows, show)
+		err := shows.Run(ctx, p.Session, "rollback", show)
 		var ended session.ExitStatus
 		if err != nil && !errors.As(err, &ended) {
 			return err

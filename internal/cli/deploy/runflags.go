@@ -131,7 +131,7 @@ func (o runFlags) readOverrides(s *session.Session, run *definition.Run) (err er
 			return &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
 				Next: "give --overrides-file a file of RunTask's overrides: JSON, YAML or Jsonnet"}
 		}
-		if name, data, err = s.EvaluateFile(o.file, data); err != nil {
+		if name, data, err = s.Flags.EvaluateFile(s.Env, o.file, data); err != nil {
 			return err
 		}
 	}

@@ -152,7 +152,7 @@ write.
 				return err
 			}
 			o.images.ForSeveral(len(n.Paths))
-			return p.ReadNamed(c.Context(), c.Name(), n,
+			return n.Run(c.Context(), p.Session, c.Name(),
 				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
 					return (&program{Session: s}).runDiff(ctx, path, o)
 				})

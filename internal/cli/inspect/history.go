@@ -67,7 +67,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 	if o.limit < 0 {
 		return "", &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "give 0 or more"}
 	}
-	if err := p.CheckStateExists(); err != nil {
+	if err := p.JournalFile().CheckExists(); err != nil {
 		return "", err
 	}
 	j, err := p.FindJournal()
@@ -75,7 +75,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, o his
 		return "", err
 	}
 	if j == nil {
-		p.PrintResult("no deployments: there is no journal " + p.StatePath())
+		p.PrintResult("no deployments: there is no journal " + p.JournalFile().Path)
 		return "no deployments", nil
 	}
 	defer j.Close()

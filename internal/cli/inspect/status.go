@@ -28,7 +28,7 @@ func (p *program) newStatusCommand() *cobra.Command {
 			return &sluice.Error{Op: "sluice status", Err: errors.New("--watch shows one service, but several are named"),
 				Next: "leave --watch out, or name one"}
 		}
-		return p.ReadNamed(ctx, t.Name, session.Named{Paths: paths, IsGiven: true, AreSeveral: true},
+		return session.Named{Paths: paths, IsGiven: true, AreSeveral: true}.Run(ctx, p.Session, t.Name,
 			func(ctx context.Context, s *session.Session, path string, given bool) (string, error) {
 				return (&program{Session: s}).runStatus(ctx, path, given, events, false)
 			})
@@ -95,8 +95,8 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 	if err != nil {
 		return "", err
 	}
-	if missing := p.CheckStateExists(); missing != nil {
-		fmt.Fprintf(p.Env.Err, "note: there is no journal %s, so that no deployment is shown\n", p.StatePath())
+	if missing := p.JournalFile().CheckExists(); missing != nil {
+		fmt.Fprintf(p.Env.Err, "note: there is no journal %s, so that no deployment is shown\n", p.JournalFile().Path)
 	}
 	if j != nil {
 		defer j.Close()
@@ -152,7 +152,8 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 	}
 	if j == nil {
 		return nil, &sluice.Error{Op: "show the status", Kind: sluice.NotFound,
-			Err:  errors.New("the current directory has no application file, and there is no journal " + p.StatePath()),
+			Err: errors.New("the current directory has no application file, and there is no journal " +
+				p.JournalFile().Path),
 			Next: "name the folder of the application: sluice status DIR"}
 	}
 	d, err := p.Deployments(j).Find(ctx, "status", path, given)

@@ -62,7 +62,7 @@ key. It is neither printed nor kept. --get-secrets=false does not read it.
 				return err
 			}
 			f.images.ForSeveral(len(n.Paths))
-			return p.ReadNamed(c.Context(), c.Name(), n,
+			return n.Run(c.Context(), p.Session, c.Name(),
 				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
 					return (&program{Session: s}).runVerify(ctx, path, f)
 				})

@@ -172,7 +172,7 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 	if err != nil {
 		return rehearsals.Case{}, nil, err
 	}
-	from, err := r.EnvironmentOf(at)
+	from, err := r.Flags.EnvironmentOf(r.Env, at)
 	if err != nil {
 		return rehearsals.Case{}, nil, err
 	}

@@ -70,7 +70,7 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := s.EnvironmentOf(at)
+	from, err := s.Flags.EnvironmentOf(s.Env, at)
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +81,13 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 		asked[name] = true
 		return variable(name)
 	}
-	providers, err := s.readProvidersFile()
+	providers, err := s.Flags.readProvidersFile(s.Env.Disk)
 	if err != nil {
 		return nil, err
 	}
 	files, err := s.readInTime(at, from, providers)
 	if err == nil {
-		unused := s.unusedVariables(asked)
+		unused := s.Flags.files.unusedVariables(asked)
 		nameSetVariables(files.Problems, unused)
 		if s.terminal != nil { // of several: another application may use them
 			files.Application.Notes = append(files.Application.Notes, notesOnUnused(unused, asked)...)
@@ -107,8 +107,8 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 }
 
 // unusedVariables returns the variables of --set that no file asked for.
-func (s *Session) unusedVariables(asked map[string]bool) []string {
-	set, err := parseSet(s.Flags.files.set)
+func (f *fileFlags) unusedVariables(asked map[string]bool) []string {
+	set, err := parseSet(f.set)
 	if err != nil {
 		return nil // the files were not read then
 	}
@@ -214,14 +214,14 @@ type ApplicationLocation struct {
 	dir    string // its absolute path
 }
 
-// EnvironmentOf is [Session.FileEnvironment] for the files of an application, which may have a root.
-func (s *Session) EnvironmentOf(at ApplicationLocation) (*render.Environment, error) {
-	from, err := s.FileEnvironment()
+// EnvironmentOf returns what the files of an application, which may have a root, may take from outside.
+func (f *Flags) EnvironmentOf(e Env, at ApplicationLocation) (*render.Environment, error) {
+	from, err := f.files.environmentIn(e)
 	if err != nil {
 		return nil, err
 	}
 	from.Dir = at.dir
-	from.Root = func(root string) (fs.FS, string, error) { return s.Env.Disk.OpenRoot(at, root) }
+	from.Root = func(root string) (fs.FS, string, error) { return e.Disk.OpenRoot(at, root) }
 	return from, nil
 }
 

@@ -24,7 +24,7 @@ func (f *SeveralFlag) Register(c *cobra.Command) {
 }
 
 // keepChanged returns the paths with files that differ from the revision of --changed-since: committed, changed or new.
-func (s *Session) keepChanged(c *cobra.Command, paths []string, since string) (kept []string, err error) {
+func keepChanged(s *Session, c *cobra.Command, paths []string, since string) (kept []string, err error) {
 	refuse := func(err error, next string) ([]string, error) {
 		return nil, &sluice.Error{Op: c.CommandPath() + " --changed-since", Resource: since, Err: err, Next: next}
 	}
@@ -55,7 +55,7 @@ func (s *Session) keepChanged(c *cobra.Command, paths []string, since string) (k
 		}
 		prefix = strings.TrimSuffix(prefix, "\n")
 		if slices.ContainsFunc(files, func(file string) bool { return file != "" && strings.HasPrefix(file, prefix) }) ||
-			s.sharesChanged(path, files) {
+			sharesChanged(s, path, files) {
 			kept = append(kept, path)
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Session) keepChanged(c *cobra.Command, paths []string, since string) (k
 
 // sharesChanged reports whether an application with a root names a file of the list, which has the files of the repository. It
 // is true for an application that cannot be read: the command says why.
-func (s *Session) sharesChanged(path string, files []string) bool {
+func sharesChanged(s *Session, path string, files []string) bool {
 	at, err := s.Env.Disk.LocateApplication(path)
 	if err != nil {
 		return true

@@ -23,11 +23,11 @@ func TestAFileOfAFlagIsEvaluated(t *testing.T) {
 		{"o.jsonnet", `(import 'lib.libsonnet') + {tag: std.native('must_env')('TAG')}`,
 			"{\n   \"name\": \"web\",\n   \"tag\": \"v2\"\n}\n"},
 	} {
-		if _, got, err := s.EvaluateFile(c.file, []byte(c.text)); err != nil || string(got) != c.want {
+		if _, got, err := s.Flags.EvaluateFile(s.Env, c.file, []byte(c.text)); err != nil || string(got) != c.want {
 			t.Errorf("%s: %q, %v", c.file, got, err)
 		}
 	}
-	_, _, err = s.EvaluateFile("dir/o.json", []byte("\n{{ must_env `NONE` }}"))
+	_, _, err = s.Flags.EvaluateFile(s.Env, "dir/o.json", []byte("\n{{ must_env `NONE` }}"))
 	if err == nil || !strings.HasPrefix(err.Error(), "dir/o.json:2:") || !strings.Contains(err.Error(), "NONE is not set") {
 		t.Errorf("%v", err)
 	}

@@ -24,24 +24,24 @@ type fileFlags struct {
 	environment     string   // --env: of a sluice.yaml
 }
 
-// FileEnvironment returns what the files of an application may take from outside: the variables of this process and of
+// environmentIn returns what the files of an application may take from outside: the variables of this process and of
 // the files that --env-file names, and the external variables of Jsonnet. In ecspresso's files the variables of the files
 // come first. In a sluice.yaml those of --set do, and then those of this process, as in Docker Compose.
-func (s *Session) FileEnvironment() (*render.Environment, error) {
+func (f *fileFlags) environmentIn(e Env) (*render.Environment, error) {
 	given := map[string]string{}
-	for _, file := range s.Env.orVariable(s.Flags.files.envFiles, "ECSPRESSO_ENVFILE", ",") {
-		vars, err := readEnvFile(file, s.Env.Disk.ReadFile)
+	for _, file := range e.orVariable(f.envFiles, "ECSPRESSO_ENVFILE", ",") {
+		vars, err := readEnvFile(file, e.Disk.ReadFile)
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(given, vars)
 	}
-	set, err := parseSet(s.Flags.files.set)
+	set, err := parseSet(f.set)
 	if err != nil {
 		return nil, err
 	}
-	from := &render.Environment{Chosen: s.Flags.files.environment, Variables: func(name string) (string, bool) {
-		for _, get := range []func(string) (string, bool){lookupIn(set), s.Env.LookupEnv, lookupIn(given)} {
+	from := &render.Environment{Chosen: f.environment, Variables: func(name string) (string, bool) {
+		for _, get := range []func(string) (string, bool){lookupIn(set), e.LookupEnv, lookupIn(given)} {
 			if v, ok := get(name); ok {
 				return v, true
 			}
@@ -51,13 +51,13 @@ func (s *Session) FileEnvironment() (*render.Environment, error) {
 		if v, ok := lookupIn(given)(key); ok {
 			return v, true
 		}
-		return s.Env.LookupEnv(key)
+		return e.LookupEnv(key)
 	}}
-	from.ExtStr, err = parsePairs("--ext-str", s.Env.orVariable(s.Flags.files.extStr, "ECSPRESSO_EXT_STR", "\x00"))
+	from.ExtStr, err = parsePairs("--ext-str", e.orVariable(f.extStr, "ECSPRESSO_EXT_STR", "\x00"))
 	if err != nil {
 		return nil, err
 	}
-	from.ExtCode, err = parsePairs("--ext-code", s.Env.orVariable(s.Flags.files.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
+	from.ExtCode, err = parsePairs("--ext-code", e.orVariable(f.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
 	return from, err
 }
 
@@ -68,17 +68,17 @@ func lookupIn(values map[string]string) func(string) (string, bool) {
 
 // EvaluateFile evaluates the Jsonnet and the templates of a file that a flag names. Jsonnet imports from its folder.
 // shown is how problems name the text.
-func (s *Session) EvaluateFile(file string, data []byte) (shown string, text []byte, err error) {
-	from, err := s.FileEnvironment()
+func (f *Flags) EvaluateFile(e Env, file string, data []byte) (shown string, text []byte, err error) {
+	from, err := f.files.environmentIn(e)
 	if err != nil {
 		return "", nil, err
 	}
-	abs, err := s.Env.Disk.absolute(file)
+	abs, err := e.Disk.absolute(file)
 	if err != nil {
 		return "", nil, err
 	}
 	base := filepath.Base(abs)
-	shown, text, err = from.Evaluate(s.Env.Disk.FS(filepath.Dir(abs)), base, data)
+	shown, text, err = from.Evaluate(e.Disk.FS(filepath.Dir(abs)), base, data)
 	var problem *definition.Problem
 	if errors.As(err, &problem) && problem.File == base {
 		problem.File = file

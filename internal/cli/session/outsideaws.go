@@ -37,12 +37,12 @@ func (e Env) OutsideAWS(a *account.Account) *stage.OutsideAWS {
 }
 
 // readProvidersFile reads the file of --providers; nil: none is given.
-func (s *Session) readProvidersFile() (*appfile.ProvidersFile, error) {
-	name := s.Flags.providers
+func (f *Flags) readProvidersFile(disk Disk) (*appfile.ProvidersFile, error) {
+	name := f.providers
 	if name == "" {
 		return nil, nil
 	}
-	data, err := s.Env.Disk.ReadFile(name)
+	data, err := disk.ReadFile(name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read --providers", Resource: name, Err: err,
 			Next: "name a file with the key analysisProviders"}

@@ -22,10 +22,10 @@ const readsAtOnce = 8
 // given is false if the command line names no application.
 type ReadOne func(ctx context.Context, s *Session, path string, given bool) (result string, err error)
 
-// ReadNamed runs a command that reads for the applications that a command line names.
-func (s *Session) ReadNamed(ctx context.Context, verb string, n Named, one ReadOne) error {
+// Run runs a command that reads for the applications.
+func (n Named) Run(ctx context.Context, s *Session, verb string, one ReadOne) error {
 	if n.AreSeveral {
-		return s.readEach(ctx, verb, n.Paths, one)
+		return readEach(ctx, s, verb, n.Paths, one)
 	}
 	_, err := one(ctx, s, n.Paths[0], n.IsGiven)
 	return err
@@ -34,7 +34,7 @@ func (s *Session) ReadNamed(ctx context.Context, verb string, n Named, one ReadO
 // readEach runs a command that reads for each of several applications, several at once. It prints the output of each
 // below its path, in the order of the paths, and a table of the results at the end. In JSON, each document names the path
 // as its folder. The exit code is the worst of theirs.
-func (s *Session) readEach(ctx context.Context, verb string, paths []string, one ReadOne) error {
+func readEach(ctx context.Context, s *Session, verb string, paths []string, one ReadOne) error {
 	c, _, err := s.OpenClock()
 	if err != nil {
 		return err

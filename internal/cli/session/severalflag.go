@@ -58,7 +58,7 @@ func (f *SeveralFlag) Resolve(s *Session, c *cobra.Command, args []string) (Name
 	if err := s.Env.Disk.refuseDuplicates(c, n.Paths); err != nil || f.since == "" {
 		return n, err
 	}
-	if n.Paths, err = s.keepChanged(c, n.Paths, f.since); err == nil && len(n.Paths) == 0 {
+	if n.Paths, err = keepChanged(s, c, n.Paths, f.since); err == nil && len(n.Paths) == 0 {
 		s.PrintResult("no application has files that changed since " + f.since)
 		err = ExitStatus(0)
 	}
@@ -71,7 +71,7 @@ func (f *SeveralFlag) Read(s *Session, c *cobra.Command, args []string, one Read
 	if err != nil {
 		return err
 	}
-	return s.ReadNamed(c.Context(), c.Name(), n, one)
+	return n.Run(c.Context(), s, c.Name(), one)
 }
 
 // refuseDuplicates returns an error if an application is named twice, which is a mistake.
