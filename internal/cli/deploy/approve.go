@@ -83,7 +83,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	if err != nil {
 		return err
 	}
-	if t := (&session.Opened{Journal: j, Deployment: d}); d.State == journal.Ended && p.EnterAccount(ctx, t) == nil {
+	if t := (&session.Opened{Journal: j, Deployment: d}); d.State == journal.Ended && t.EnterAccount(ctx, p.Session) == nil {
 		if err := p.refuseOtherClaim(ctx, t, "approve", path); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (p *program) adviseHook(ctx context.Context, j *journal.Journal, d journal.
 	t := &session.Opened{Journal: j, Deployment: d}
 	var problem *sluice.Error
 	if to, readErr := handedOverTo(ctx, j, d); readErr != nil || to != "ECS" || session.IsTaskRun(d.Service) ||
-		!errors.As(err, &problem) || p.EnterAccount(ctx, t) != nil || !isAtHook(ctx, t.Account, d) {
+		!errors.As(err, &problem) || t.EnterAccount(ctx, p.Session) != nil || !isAtHook(ctx, t.Account, d) {
 		return err
 	}
 	advised := *problem

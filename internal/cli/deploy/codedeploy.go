@@ -41,7 +41,7 @@ func hasOtherCodeDeploy(ctx context.Context, t *session.Opened) (bool, error) {
 func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool,
 	err error) {
 	t := &session.Opened{Journal: j, Deployment: d}
-	if err := p.EnterAccount(ctx, t); err != nil {
+	if err := t.EnterAccount(ctx, p.Session); err != nil {
 		return false, err
 	}
 	done, err = p.NewEngine(t.Account, t.Clock, j).ContinueCodeDeploy(ctx, d.ID)

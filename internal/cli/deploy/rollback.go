@@ -228,7 +228,7 @@ func (r *rollbackRun) findLastDeployment(ctx context.Context, j *journal.Journal
 // findOtherClaim opens the account of a deployment and is [findOtherClaim], unless the command names the deployment.
 // After the claim has expired, a service that ECS or CodeDeploy deploys goes back by AWS's history.
 func (r *rollbackRun) findOtherClaim(ctx context.Context, t *session.Opened) (claim plan.Claim, found bool, err error) {
-	if err := r.program.EnterAccount(ctx, t); err != nil || session.IsDeploymentID(r.path) {
+	if err := t.EnterAccount(ctx, r.program.Session); err != nil || session.IsDeploymentID(r.path) {
 		return claim, false, err
 	}
 	claim, found, err = findOtherClaim(ctx, t)

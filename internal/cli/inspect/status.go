@@ -161,7 +161,7 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 		return nil, err
 	}
 	t := &session.Opened{Journal: j, Deployment: d}
-	if err := p.EnterAccount(ctx, t); err != nil {
+	if err := t.EnterAccount(ctx, p.Session); err != nil {
 		return nil, err
 	}
 	s := TargetOfPlan(t.Plan)

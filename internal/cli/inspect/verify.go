@@ -134,7 +134,7 @@ func (p *program) verifyReads(ctx context.Context, a *account.Account, role stri
 		return verify.AWS{}, err
 	}
 	return verify.Open(a, id, func(ctx context.Context, region string) (signedread.Reader, error) {
-		other, err := p.OpenAccountIn(ctx, region, role)
+		other, _, err := p.OpenAccountIn(ctx, region, role)
 		return signedread.Reader{Sender: other}, err
 	}), nil
 }

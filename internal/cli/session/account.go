@@ -62,35 +62,23 @@ func adviseRegion(err error, app *appfile.Application) error {
 
 // OpenAccount opens the AWS account in a Region with a role; both may be empty. The flags override them.
 func (s *Session) OpenAccount(ctx context.Context, region, role string) (*account.Account, clock.Clock, error) {
+	return s.OpenAccountIn(ctx, cmp.Or(s.Flags.Region, region), role)
+}
+
+// OpenAccountIn opens the AWS account in exactly that Region, with a role that the flag overrides.
+func (s *Session) OpenAccountIn(ctx context.Context, region, role string) (*account.Account, clock.Clock, error) {
 	c, scaled, err := s.OpenClock()
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.Flags.Region != "" {
-		region = s.Flags.Region
-	}
-	a, err := s.openIn(ctx, accountPlace{region, role}, c, scaled)
-	return a, c, err
-}
-
-// OpenAccountIn opens the AWS account in exactly that Region, with a role that the flag overrides.
-func (s *Session) OpenAccountIn(ctx context.Context, region, role string) (*account.Account, error) {
-	c, scaled, err := s.OpenClock()
-	if err != nil {
-		return nil, err
-	}
-	return s.openIn(ctx, accountPlace{region, role}, c, scaled)
-}
-
-func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, scaled bool) (*account.Account, error) {
-	at.role = cmp.Or(s.Flags.role, at.role)
+	at := accountPlace{region, cmp.Or(s.Flags.role, role)}
 	if s.accounts == nil {
 		s.accounts = newOpenedAccounts()
 	}
 	s.accounts.mu.Lock()
 	defer s.accounts.mu.Unlock()
 	if a := s.accounts.opened[at]; a != nil {
-		return a, nil
+		return a, c, nil
 	}
 	a, err := account.Open(ctx, account.Config{
 		Region: at.region, Profile: s.Flags.profile, AssumeRole: at.role, EndpointURL: s.Flags.endpoint,
@@ -101,7 +89,7 @@ func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, sc
 		OnBegin:   s.Notices.calls.Begin,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if scaled {
 		err = a.SpeedAllowed()
@@ -109,7 +97,7 @@ func (s *Session) openIn(ctx context.Context, at accountPlace, c clock.Clock, sc
 	if err == nil {
 		s.accounts.opened[at] = a
 	}
-	return a, err
+	return a, c, err
 }
 
 // RandomFraction returns a random number in [0,1).

@@ -41,22 +41,11 @@ func (s *Session) loadFiles(path string, problems func(*appfile.Files) error) (*
 		return nil, err
 	}
 	app := files.Application
-	s.noteOtherRegion(app)
+	s.Notices.noteOtherRegion(s.Env.Err, s.Flags.Region, app)
 	if s.Flags.timeout > 0 {
 		app.Timeout, app.ProgressDeadline = s.Flags.timeout, min(app.ProgressDeadline, s.Flags.timeout)
 	}
 	return app, nil
-}
-
-// noteOtherRegion says, once for each place, that the Region of a flag replaces the one of the files: a service that does
-// not exist there is often one of the files' Region.
-func (s *Session) noteOtherRegion(app *appfile.Application) {
-	place := app.PlaceOfRegion()
-	if s.Flags.Region == "" || s.Flags.Region == app.Region || place == "" || slices.Contains(s.notedRegions, place) {
-		return
-	}
-	s.notedRegions = append(s.notedRegions, place)
-	fmt.Fprintf(s.Env.Err, "note: --region %s replaces region: %s of %s\n", s.Flags.Region, app.Region, place)
 }
 
 // ReadFiles reads the files of the application at a path, also if they cannot be deployed.
@@ -74,7 +63,7 @@ func (s *Session) readFiles(path string) (*appfile.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	from.Open = s.openLookups
+	from.Open = func(region string) (render.Remote, error) { return openLookups(s, region) }
 	asked := map[string]bool{}
 	variable := from.Variables
 	from.Variables = func(name string) (string, bool) {

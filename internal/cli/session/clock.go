@@ -23,7 +23,7 @@ func (s *Session) OpenClock() (c clock.Clock, scaled bool, err error) {
 	case text == "" || text == "1":
 		s.time = clock.Real()
 	default:
-		s.time, err = newScaledClock(text, s.readSimTime)
+		s.time, err = newScaledClock(text, func() (time.Time, bool) { return s.Env.readSimTime(s.givenEndpoint()) })
 		s.scaled = true
 	}
 	return s.time, s.scaled, err
@@ -54,14 +54,10 @@ type offsetClock struct {
 func (s offsetClock) Now() time.Time { return s.Clock.Now().Add(s.offset) }
 
 // readSimTime requests the time of the local AWS. ok is false if no local AWS responds.
-func (s *Session) readSimTime() (now time.Time, ok bool) {
-	endpoint := s.Flags.endpoint
-	if endpoint == "" {
-		endpoint = s.Env.Getenv("AWS_ENDPOINT_URL")
-	}
+func (e Env) readSimTime(endpoint string) (now time.Time, ok bool) {
 	if !account.IsLoopback(endpoint) {
 		return now, false
 	}
-	sim := s.Env.askSim(context.Background(), endpoint)
+	sim := e.askSim(context.Background(), endpoint)
 	return sim.Now, !sim.Now.IsZero()
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,10 +36,12 @@ func (s *Session) EndpointURL(ctx context.Context) string {
 	if err == nil {
 		return url
 	}
-	if s.Flags.endpoint != "" {
-		return s.Flags.endpoint
-	}
-	return s.Env.Getenv("AWS_ENDPOINT_URL")
+	return s.givenEndpoint()
+}
+
+// givenEndpoint returns the endpoint of the flag or the environment.
+func (s *Session) givenEndpoint() string {
+	return cmp.Or(s.Flags.endpoint, s.Env.Getenv("AWS_ENDPOINT_URL"))
 }
 
 // simState is what a local AWS reports about its world; see awssim.TimeView.

@@ -60,22 +60,18 @@ func (s *Session) PrintError(err error) {
 	if problems > 0 {
 		fmt.Fprintf(s.Env.Err, "%s in the files; nothing was written\n", sluice.Plural(problems, "problem"))
 	}
-	for _, e := range others {
-		s.printOneError(e)
+	for _, err := range others {
+		if _, noisy := err.(*smithy.OperationError); noisy {
+			err = sluice.Inner(err)
+		}
+		fmt.Fprintln(s.Env.Err, s.Paint.Bad(s.Paint.ARNs(err.Error())))
+		text := err.Error()
+		if next := s.NextStep(sluice.NextStep(err)); next != "" {
+			s.PrintNext(next)
+			text += "\nnext: " + next
+		}
+		s.WriteAnnotation(s.Env.Err, "error", text, "")
 	}
-}
-
-func (s *Session) printOneError(err error) {
-	if _, noisy := err.(*smithy.OperationError); noisy {
-		err = sluice.Inner(err)
-	}
-	fmt.Fprintln(s.Env.Err, s.Paint.Bad(s.Paint.ARNs(err.Error())))
-	text := err.Error()
-	if next := s.NextStep(sluice.NextStep(err)); next != "" {
-		s.PrintNext(next)
-		text += "\nnext: " + next
-	}
-	s.WriteAnnotation(s.Env.Err, "error", text, "")
 }
 
 // splitErrors returns a tree of joined errors as a list.

@@ -20,7 +20,7 @@ import (
 const maxFetched = 64 << 20
 
 // openLookups opens the account for the lookups of files. Files without lookups never call it.
-func (s *Session) openLookups(region string) (render.Remote, error) {
+func openLookups(s *Session, region string) (render.Remote, error) {
 	ctx := s.line.context()
 	a, _, err := s.OpenAccount(ctx, region, "")
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *Session) FindAndOpen(ctx context.Context, verb, path string, given bool
 		return nil, err
 	}
 	if t.Deployment, err = s.Deployments(t.Journal).Find(ctx, verb, path, given); err == nil {
-		err = s.EnterAccount(ctx, t)
+		err = t.EnterAccount(ctx, s)
 	}
 	if err != nil {
 		t.Journal.Close()
@@ -40,7 +40,7 @@ func (s *Session) FindAndOpen(ctx context.Context, verb, path string, given bool
 
 // EnterAccount opens the account of the deployment. It returns an error if the credentials or the
 // Region belong to another one.
-func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
+func (t *Opened) EnterAccount(ctx context.Context, s *Session) error {
 	d := t.Deployment
 	var err error
 	if t.Plan, err = ReadPlan(d); err != nil {

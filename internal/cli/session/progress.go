@@ -3,8 +3,10 @@ package session
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 )
 
@@ -15,6 +17,8 @@ type Notices struct {
 	shower atomic.Pointer[func(string)]
 	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
 	onInterrupt atomic.Pointer[func()]
+	// notedRegions are the places of Regions for which a flag gives another one, as was noted.
+	notedRegions []string
 }
 
 // NoteShower shows a line that is not an event.
@@ -48,6 +52,17 @@ func (n *Notices) show(w io.Writer, text string) {
 		return
 	}
 	fmt.Fprintln(w, text)
+}
+
+// noteOtherRegion says, once for each place, that the Region of a flag replaces the one of the files: a service that does
+// not exist there is often one of the files' Region.
+func (n *Notices) noteOtherRegion(w io.Writer, region string, app *appfile.Application) {
+	place := app.PlaceOfRegion()
+	if region == "" || region == app.Region || place == "" || slices.Contains(n.notedRegions, place) {
+		return
+	}
+	n.notedRegions = append(n.notedRegions, place)
+	fmt.Fprintf(w, "note: --region %s replaces region: %s of %s\n", region, app.Region, place)
 }
 
 // ShowCalls shows on a terminal which call to AWS the command waits for, until stop is called. It

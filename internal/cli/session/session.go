@@ -29,9 +29,7 @@ type Session struct {
 	time     clock.Clock // see OpenClock
 	scaled   bool
 	accounts *openedAccounts
-	// notedRegions are the places of Regions for which a flag gives another one, as was noted.
-	notedRegions []string
-	terminal     *show.Terminal // of one of several applications; nil: see Terminal
+	terminal *show.Terminal // of one of several applications; nil: see Terminal
 }
 
 // New returns a session whose writers make all text printable. It returns an error if there
