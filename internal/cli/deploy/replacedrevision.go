@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,9 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/cli/inspect"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
@@ -31,11 +32,8 @@ func (r *rollbackRun) noteRecorded(ctx context.Context, t *session.Opened) error
 
 // deployedRevision returns the revision of a deployment of the journal. If it registered none yet, that is the family.
 func deployedRevision(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan) (string, error) {
-	saved, err := engine.OpenMemory(j, d.ID).Registration.Load(ctx)
-	if err != nil || saved.Revision == nil {
-		return pl.To, err
-	}
-	return saved.Revision.Name, nil
+	name, err := inspect.DeployedRevision(ctx, j, d.ID, pl)
+	return cmp.Or(name, pl.To), err
 }
 
 // deregisterReplaced deregisters the revision that the rollback replaced, if that is asked for. ecspresso's users

@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -123,21 +122,13 @@ func (r *severalRun) skipJob(ctx context.Context, i int) {
 	}
 }
 
-// runJob runs one job. A panic ends this job only: the others must be able to pause.
+// runJob runs one job.
 func (r *severalRun) runJob(ctx context.Context, i int) {
 	x := r.jobs[i]
 	t := r.view.Terminal(i)
 	child := &program{Session: r.program.Child(t), onEnd: func(e runEnd) { x.end = e }}
 	r.view.SetState(i, "begins", false)
-	x.err = func() (err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = &sluice.Error{Op: "sluice " + r.command, Resource: x.service, Err: fmt.Errorf(
-					"sluice has a defect: %v", v), Next: "report it with the command and the output of sluice version"}
-			}
-		}()
-		return x.start(ctx, child)
-	}()
+	x.err = session.RunGuarded(r.command, x.service, func() error { return x.start(ctx, child) })
 	var ended session.ExitStatus
 	switch {
 	case errors.As(x.err, &ended):

@@ -177,7 +177,7 @@ func newHistoryEntry(ctx context.Context, j *journal.Journal, d journal.Deployme
 	if err != nil {
 		return e, nil // of an older sluice
 	}
-	if e.Revision, err = deployedRevision(ctx, j, d.ID, pl); err != nil {
+	if e.Revision, err = DeployedRevision(ctx, j, d.ID, pl); err != nil {
 		return e, err
 	}
 	if pl.Adopts() && !pl.Deploys() { // it only removes leftovers, and the version of the files is not deployed
@@ -189,8 +189,8 @@ func newHistoryEntry(ctx context.Context, j *journal.Journal, d journal.Deployme
 	return e, nil
 }
 
-// deployedRevision returns family:revision of what a deployment deploys, or "" if it is not registered.
-func deployedRevision(ctx context.Context, j *journal.Journal, id string, pl *plan.Plan) (string, error) {
+// DeployedRevision returns family:revision of what a deployment deploys, or "" if it is not registered.
+func DeployedRevision(ctx context.Context, j *journal.Journal, id string, pl *plan.Plan) (string, error) {
 	saved, err := engine.OpenMemory(j, id).Registration.Load(ctx)
 	switch {
 	case err != nil:

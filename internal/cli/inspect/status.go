@@ -306,7 +306,7 @@ func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *accou
 // reportDeployment returns the progress of a deployment, computed from the journal.
 func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened) (*DeploymentReport, error) {
 	d := t.Deployment
-	revision, err := deployedRevision(ctx, t.Journal, d.ID, t.Plan)
+	revision, err := DeployedRevision(ctx, t.Journal, d.ID, t.Plan)
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func applicationsBelow(err error) []string {
 
 // recordedServices returns the services of the journal, as CLUSTER/SERVICE, that have this name. Without one, it is the
 // service whose name is nearest.
-func (s *Session) recordedServices(name string) (all []string) {
+func (s *Session) recordedServices(name string) []string {
 	if !serviceName.MatchString("x/" + name) {
 		return nil
 	}
@@ -126,18 +126,22 @@ func (s *Session) recordedServices(name string) (all []string) {
 	if err != nil {
 		return nil
 	}
-	var services []string
-	for _, d := range found {
-		if !IsTaskRun(d.Service) && !slices.Contains(services, d.Service) {
-			services = append(services, d.Service)
-		}
+	services := serviceNames(found)
+	var names []string
+	for _, of := range services {
+		names = append(names, of[strings.Index(of, "/")+1:])
 	}
-	if !slices.Contains(services, name) {
-		name = definition.Nearest(name, services)
+	if !slices.Contains(names, name) {
+		name = definition.Nearest(name, names)
 	}
-	for _, d := range found {
-		if of := d.Cluster + "/" + d.Service; d.Service == name && !slices.Contains(all, of) {
-			all = append(all, of)
+	return slices.DeleteFunc(services, func(of string) bool { return !strings.HasSuffix(of, "/"+name) })
+}
+
+// serviceNames returns the services of deployments, as CLUSTER/SERVICE.
+func serviceNames(of []journal.Deployment) (all []string) {
+	for _, d := range of {
+		if name := d.Cluster + "/" + d.Service; !IsTaskRun(d.Service) && !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
 	return all
@@ -154,12 +158,7 @@ func (d Deployments) noDeploymentOf(ctx context.Context, of Service, err error) 
 	if listErr != nil {
 		return errors.Join(err, listErr)
 	}
-	var names []string
-	for _, x := range all {
-		if name := x.Cluster + "/" + x.Service; !IsTaskRun(x.Service) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names := serviceNames(all)
 	advised := *problem
 	switch near := definition.Nearest(of.String(), names); {
 	case near != "" && near != of.String():

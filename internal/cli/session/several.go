@@ -102,22 +102,17 @@ func (r *readRun) runAndPrint(ctx context.Context, x *read) {
 	}
 }
 
-// run runs the command for one application. A panic ends this one only.
+// run runs the command for one application.
 func (r *readRun) run(ctx context.Context, x *read) {
 	s := r.session
 	t := s.Terminal()
 	t.Size, t.CI = nil, show.NoCI
 	t.Out, t.Err = x.output.writer(s.Env.Out), x.output.writer(plainWriter{s.Env.Err})
 	child := s.Child(t)
-	x.result, x.err = func() (result string, err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = &sluice.Error{Op: "sluice " + r.verb, Resource: x.path, Err: fmt.Errorf("sluice has a defect: %v", v),
-					Next: "report it with the command and the output of sluice version"}
-			}
-		}()
-		return r.one(ctx, child, x.path, true)
-	}()
+	x.err = RunGuarded(r.verb, x.path, func() (err error) {
+		x.result, err = r.one(ctx, child, x.path, true)
+		return err
+	})
 	var ended ExitStatus
 	switch {
 	case errors.As(x.err, &ended):
@@ -126,6 +121,17 @@ func (r *readRun) run(ctx context.Context, x *read) {
 		x.exit, x.result = ExitCode(x.err), "error"
 		child.PrintError(x.err)
 	}
+}
+
+// RunGuarded runs a command for one of several applications. A panic is its error, and does not end the others.
+func RunGuarded(verb, resource string, run func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &sluice.Error{Op: "sluice " + verb, Resource: resource, Err: fmt.Errorf("sluice has a defect: %v", v),
+				Next: "report it with the command and the output of sluice version"}
+		}
+	}()
+	return run()
 }
 
 // print prints the output of one application.
