@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 )
 
@@ -62,28 +63,18 @@ var flagGroups = []flagGroup{
 		"latest-task-definition", "log-format", "no-update-service", "skip-task-definition", "update-service", "wait"}},
 }
 
-// helpAll is the value of --help-all: it ends the parsing of the flags as --help does.
-type helpAll struct{ isSet bool }
-
-func (*helpAll) String() string   { return "" }
-func (*helpAll) Type() string     { return "bool" }
-func (*helpAll) IsBoolFlag() bool { return true }
-
-// Set ends the parsing with [pflag.ErrHelp].
-func (h *helpAll) Set(string) error {
-	h.isSet = true
-	return pflag.ErrHelp
-}
-
 // registerHelp makes help of all commands, with --help-all. Cobra's templates know no groups of flags.
 func registerHelp(root *cobra.Command) {
-	all := &helpAll{}
-	root.PersistentFlags().VarPF(all, "help-all", "", "help with the rare flags").NoOptDefVal = "true"
+	all := false
+	root.PersistentFlags().VarPF(session.FlagOf("bool", func(string) error {
+		all = true
+		return pflag.ErrHelp // ends the parsing of the flags as --help does
+	}), "help-all", "", "help with the rare flags").NoOptDefVal = "true"
 	root.SetUsageFunc(func(c *cobra.Command) error {
-		_, err := io.WriteString(c.OutOrStderr(), usageText(c, all.isSet, 0))
+		_, err := io.WriteString(c.OutOrStderr(), usageText(c, all, 0))
 		return err
 	})
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = io.WriteString(c.OutOrStdout(), helpText(c, all.isSet)) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = io.WriteString(c.OutOrStdout(), helpText(c, all)) })
 }
 
 // helpText returns what a command does, and how it is used. Without all, the last paragraphs are left out that do not fit

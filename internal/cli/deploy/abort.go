@@ -20,7 +20,7 @@ func (e laterDeploymentError) Error() string {
 	return "deployment " + string(e) + " of the same service is newer"
 }
 
-func (p *program) newAbortCommand() *cobra.Command {
+func newAbortCommand(p *program) *cobra.Command {
 	t := session.DeploymentCommand{Name: "abort", OnlyOpen: true}
 	return t.New(p.Session, "End a deployment and keep the current state",
 		`End a deployment and keep the current state: sluice moves no traffic and deletes

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-func (p *program) newApproveCommand() *cobra.Command {
+func newApproveCommand(p *program) *cobra.Command {
 	t := session.DeploymentCommand{Name: "approve", OnlyOpen: true}
 	var stage int
 	var by string
@@ -83,13 +83,14 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	if err != nil {
 		return err
 	}
-	if t := (&session.Opened{Journal: j, Deployment: d}); d.State == journal.Ended && t.EnterAccount(ctx, p.Session) == nil {
+	t := &session.Opened{Journal: j, Deployment: d}
+	if d.State == journal.Ended && t.EnterAccount(ctx, p.Session) == nil {
 		if err := p.refuseOtherClaim(ctx, t, "approve", path); err != nil {
 			return err
 		}
 	}
 	if stage == 0 && pl.CodeDeploy != nil && d.State != journal.Ended {
-		if done, err := p.continueCodeDeploy(ctx, j, d); done || err != nil {
+		if done, err := p.continueCodeDeploy(ctx, t); done || err != nil {
 			return err
 		}
 	}
@@ -99,7 +100,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	}
 	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, runs != "")
 	if err != nil {
-		return p.adviseHook(ctx, j, d, err)
+		return p.adviseHook(ctx, t, err)
 	}
 	named := by != ""
 	by = p.Env.ActorName(by)
@@ -115,10 +116,10 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 }
 
 // adviseHook adds to the error of a deployment without a stage to approve that ECS has paused it at a hook.
-func (p *program) adviseHook(ctx context.Context, j *journal.Journal, d journal.Deployment, err error) error {
-	t := &session.Opened{Journal: j, Deployment: d}
+func (p *program) adviseHook(ctx context.Context, t *session.Opened, err error) error {
+	d := t.Deployment
 	var problem *sluice.Error
-	if to, readErr := handedOverTo(ctx, j, d); readErr != nil || to != "ECS" || session.IsTaskRun(d.Service) ||
+	if to, readErr := handedOverTo(ctx, t.Journal, d); readErr != nil || to != "ECS" || session.IsTaskRun(d.Service) ||
 		!errors.As(err, &problem) || t.EnterAccount(ctx, p.Session) != nil || !isAtHook(ctx, t.Account, d) {
 		return err
 	}

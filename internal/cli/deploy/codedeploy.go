@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -38,13 +37,12 @@ func hasOtherCodeDeploy(ctx context.Context, t *session.Opened) (bool, error) {
 
 // continueCodeDeploy continues a CodeDeploy deployment that waits for a manual continue. done is
 // false if no deployment waits.
-func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool,
-	err error) {
-	t := &session.Opened{Journal: j, Deployment: d}
+func (p *program) continueCodeDeploy(ctx context.Context, t *session.Opened) (done bool, err error) {
+	d := t.Deployment
 	if err := t.EnterAccount(ctx, p.Session); err != nil {
 		return false, err
 	}
-	done, err = p.NewEngine(t.Account, t.Clock, j).ContinueCodeDeploy(ctx, d.ID)
+	done, err = p.NewEngine(t.Account, t.Clock, t.Journal).ContinueCodeDeploy(ctx, d.ID)
 	if done {
 		p.PrintResult("continued: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
 	}

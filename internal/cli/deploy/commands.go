@@ -16,7 +16,7 @@ type program struct {
 // Commands returns the commands that change a service, in the order of sluice --help.
 func Commands(s *session.Session) []*cobra.Command {
 	p := &program{Session: s}
-	return []*cobra.Command{p.newPlanCommand(), p.newDiffCommand(), p.newDeployCommand(), p.newCreateCommand(),
-		p.newScaleCommand(), p.newRefreshCommand(), p.newRunCommand(), p.newResumeCommand(),
-		p.newRollbackCommand(), p.newAbortCommand(), p.newApproveCommand(), p.newDeleteCommand()}
+	return []*cobra.Command{newPlanCommand(p), newDiffCommand(p), newDeployCommand(p), newCreateCommand(p),
+		newScaleCommand(p), newRefreshCommand(p), newRunCommand(p), newResumeCommand(p),
+		newRollbackCommand(p), newAbortCommand(p), newApproveCommand(p), newDeleteCommand(p)}
 }

@@ -47,8 +47,8 @@ func TestConcludeRun(t *testing.T) {
 			d, err := a.journal.Deployment(t.Context(), "slc-1")
 			failOn(t, err)
 			before := d.State
-			err = a.program.concludeRun(t.Context(), a.journal, engine.RunResult{Deployment: d, WaitingFor: c.waitingFor},
-				c.err, c.want)
+			r := &deploymentRun{program: a.program, engine: &engine.Engine{Journal: a.journal}, want: c.want}
+			err = r.conclude(t.Context(), engine.RunResult{Deployment: d, WaitingFor: c.waitingFor}, c.err)
 			var code session.ExitStatus
 			if err != nil && !errors.As(err, &code) || int(code) != c.code {
 				t.Errorf("%v, want exit code %d", err, c.code)

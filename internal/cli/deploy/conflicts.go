@@ -57,14 +57,14 @@ type serviceConflicts struct {
 // Without those flags it returns an error that names the owner.
 func (c *serviceConflicts) freeService(ctx context.Context) error {
 	if !c.pre.plan.Mode().HasService() {
-		return c.program.refuseSecondRun(ctx, c.journal, c.pre)
+		return c.refuseSecondRun(ctx)
 	}
 	open, err := c.program.listOpenDeployments(ctx, c.journal, c.pre.plan)
 	if err != nil {
 		return err
 	}
 	if len(open) > 0 {
-		over, err := c.program.finishHandedOver(ctx, c.journal, c.pre, open[0])
+		over, err := c.finishHandedOver(ctx, open[0])
 		switch {
 		case err != nil:
 			return err
@@ -76,6 +76,20 @@ func (c *serviceConflicts) freeService(ctx context.Context) error {
 		return c.rollBackRunning(ctx, open[0])
 	}
 	return c.planAroundLeftovers(ctx)
+}
+
+// refuseSecondRun returns an error if this journal has a run of the same tasks that has not ended. It
+// prevents a second start of a migration after the terminal of the first run was closed.
+func (c *serviceConflicts) refuseSecondRun(ctx context.Context) error {
+	open, err := c.program.listOpenDeployments(ctx, c.journal, c.pre.plan)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	id := open[0].ID
+	return &sluice.Error{Op: "start a run", Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("deployment %s of this task is %s", id, open[0].State),
+		Next: "end it first: sluice resume " + id + " waits for its tasks, sluice abort " + id +
+			" does not stop them"}
 }
 
 // refuseConflicts returns the error with which freeService would refuse the service, as far as that is
@@ -90,7 +104,7 @@ func (c *serviceConflicts) refuseConflicts(ctx context.Context) error {
 	case len(open) == 0:
 		return nil
 	case !c.pre.plan.Mode().HasService():
-		return c.program.refuseSecondRun(ctx, c.journal, c.pre)
+		return c.refuseSecondRun(ctx)
 	case c.flags.takeOver:
 		return nil
 	}
@@ -243,7 +257,7 @@ func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 		"its journal. To end it, give this command --take-over. If that journal is lost, give it --adopt to clean up first",
 		"wait for it to end, or run sluice rollback "+k.Deployment+" with its journal. If that is lost, run sluice rollback "+
 			"--adopt in the application's folder"),
-		"%s%s", c.program.otherJournalText(k), leftoversText(m))
+		"%s%s", otherJournalText(c.program.JournalFile().Path, k), leftoversText(m))
 }
 
 // leftoversText describes what a deployment has created in addition to its claim.
@@ -275,7 +289,7 @@ func (c *serviceConflicts) rollBackRunning(ctx context.Context, d journal.Deploy
 		r.Close()
 		return err
 	}
-	if err := c.program.runHere(ctx, e, r, d.ID, engine.Options{}, sluice.RolledBack); err != nil {
+	if err := (&deploymentRun{c.program, e, r, sluice.RolledBack}).run(ctx, d.ID, engine.Options{}); err != nil {
 		return err
 	}
 	return c.pre.readAndPlan(ctx)

@@ -26,7 +26,7 @@ type deleteFlags struct {
 	dry       bool
 }
 
-func (p *program) newDeleteCommand() *cobra.Command {
+func newDeleteCommand(p *program) *cobra.Command {
 	var at session.ApplicationFlag
 	var o deleteFlags
 	c := &cobra.Command{

@@ -55,7 +55,7 @@ const deployExamples = `  sluice deploy examples/canary
   sluice deploy --adopt                clean up after a lost journal, then deploy
   sluice deploy --output json | jq .   every event, as JSON Lines`
 
-func (p *program) newDeployCommand() *cobra.Command {
+func newDeployCommand(p *program) *cobra.Command {
 	var at session.SeveralFlag
 	var o planFlags
 	var l conflictFlags
@@ -223,7 +223,7 @@ func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre 
 	if pre.plan.AsksNoTasks {
 		want = sluice.Gone
 	}
-	return p.runHere(ctx, e, r, id, how, want)
+	return (&deploymentRun{p, e, r, want}).run(ctx, id, how)
 }
 
 // printSummary prints the plan in short form before it runs.

@@ -20,19 +20,19 @@ func (p *program) runOrFollow(ctx context.Context, e *engine.Engine, t *session.
 	if err != nil {
 		return err
 	}
-	r := p.Terminal().NewRenderer(t.Plan, t.Clock)
-	last, err := replayEvents(ctx, t, r)
+	r := &deploymentRun{p, e, p.Terminal().NewRenderer(t.Plan, t.Clock), want}
+	last, err := replayEvents(ctx, t, r.renderer)
 	if err != nil {
-		r.Close()
+		r.renderer.Close()
 		return err
 	}
 	if runs != "" {
-		over, err := p.followProcess(ctx, t, r, last, runs, want)
+		over, err := r.followProcess(ctx, t, last, runs)
 		if over || err != nil {
 			return err
 		}
 	}
-	return p.runHere(ctx, e, r, t.Deployment.ID, o, want)
+	return r.run(ctx, t.Deployment.ID, o)
 }
 
 // replayEvents gives the renderer the events of earlier runs. It returns the number of the last
@@ -52,32 +52,32 @@ const followInterval = 200 * time.Millisecond
 
 // followProcess prints the events of a deployment that another process runs. over is false if that
 // process paused or died; this process then continues the deployment.
-func (p *program) followProcess(ctx context.Context, t *session.Opened, r show.Renderer, last int64, runs string,
-	want sluice.Outcome) (over bool, err error) {
-	release := p.Notices.SetInterrupt(r, "no longer watching; process "+runs+" continues to run the deployment")
+func (r *deploymentRun) followProcess(ctx context.Context, t *session.Opened, last int64, runs string) (over bool,
+	err error) {
+	release := r.program.Notices.SetInterrupt(r.renderer,
+		"no longer watching; process "+runs+" continues to run the deployment")
 	defer release()
-	r.ShowNote("process " + runs + " runs it; watching")
-	d, err := p.watchUntilEnd(ctx, t, r, last)
+	r.renderer.ShowNote("process " + runs + " runs it; watching")
+	d, err := r.watchUntilEnd(ctx, t, last)
 	if err == nil && d.State != journal.Ended {
-		r.ShowNote("process " + runs + " stopped running the deployment; continuing here")
+		r.renderer.ShowNote("process " + runs + " stopped running the deployment; continuing here")
 		return false, nil
 	}
-	r.Close()
+	r.renderer.Close()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return true, session.ExitStatus(sluice.ExitStopped)
 	case err != nil:
 		return true, err
 	}
-	return true, p.concludeRun(ctx, t.Journal, engine.RunResult{Deployment: d}, nil, want)
+	return true, r.conclude(ctx, engine.RunResult{Deployment: d}, nil)
 }
 
 // watchUntilEnd shows the events of a deployment. It returns when the deployment has ended or no
 // process runs it.
-func (p *program) watchUntilEnd(ctx context.Context, t *session.Opened, r show.Renderer,
-	last int64) (journal.Deployment, error) {
+func (r *deploymentRun) watchUntilEnd(ctx context.Context, t *session.Opened, last int64) (journal.Deployment, error) {
 	for {
-		runs, err := p.Env.RunningProcess(ctx, t.Journal, t.Deployment)
+		runs, err := r.program.Env.RunningProcess(ctx, t.Journal, t.Deployment)
 		if err != nil {
 			return journal.Deployment{}, err
 		}
@@ -90,7 +90,7 @@ func (p *program) watchUntilEnd(ctx context.Context, t *session.Opened, r show.R
 			return d, err
 		}
 		for _, e := range events {
-			r.ShowEvent(e)
+			r.renderer.ShowEvent(e)
 			last = e.Seq
 		}
 		if d.State == journal.Ended || runs == "" {

@@ -12,21 +12,21 @@ import (
 // finishHandedOver ends a deployment that was handed over to AWS with --no-wait and has succeeded
 // since. No sluice resume is then needed before the next deployment. over is false if the
 // deployment still runs, did not succeed, or is run by another process.
-func (p *program) finishHandedOver(ctx context.Context, j *journal.Journal, pre *preparedPlan,
-	d journal.Deployment) (over bool, err error) {
-	to, err := handedOverTo(ctx, j, d)
+func (c *serviceConflicts) finishHandedOver(ctx context.Context, d journal.Deployment) (over bool, err error) {
+	to, err := handedOverTo(ctx, c.journal, d)
 	if err != nil || to == "" {
 		return false, err
 	}
-	if runs, err := p.Env.RunningProcess(ctx, j, d); err != nil || runs != "" {
+	if runs, err := c.program.Env.RunningProcess(ctx, c.journal, d); err != nil || runs != "" {
 		return false, err
 	}
-	ended, err := p.NewEngine(pre.account, pre.clock, j).Run(ctx, d.ID, engine.Options{NoWait: true})
+	ended, err := c.program.NewEngine(c.pre.account, c.pre.clock, c.journal).Run(ctx, d.ID,
+		engine.Options{NoWait: true})
 	if err != nil || ended.Outcome != sluice.Succeeded {
 		return false, err
 	}
-	fmt.Fprintf(p.Env.Err, "deployment %s, handed over to %s, has succeeded\n", d.ID, to)
-	return true, pre.readAndPlan(ctx)
+	fmt.Fprintf(c.program.Env.Err, "deployment %s, handed over to %s, has succeeded\n", d.ID, to)
+	return true, c.pre.readAndPlan(ctx)
 }
 
 // handedOverTo returns ECS or CodeDeploy if a deployment was handed over with --no-wait, or the

@@ -45,18 +45,18 @@ func (p *program) refuseOtherClaim(ctx context.Context, t *session.Opened, opera
 	if err != nil || !found {
 		return err
 	}
-	return p.otherClaimError(t.Deployment, operation, claim)
+	return otherClaimError(p.JournalFile().Path, t.Deployment, operation, claim)
 }
 
-func (p *program) otherClaimError(d journal.Deployment, operation string, claim plan.Claim) error {
+func otherClaimError(path string, d journal.Deployment, operation string, claim plan.Claim) error {
 	return &sluice.Error{Op: operation, Resource: d.Cluster + "/" + d.Service, Kind: sluice.Overtaken,
-		Err: errors.New(p.otherJournalText(claim)),
+		Err: errors.New(otherJournalText(path, claim)),
 		Next: "name its journal with --state. If that journal is lost, run sluice rollback --adopt with the application's " +
 			"files, which removes what it created"}
 }
 
-// otherJournalText describes the claim of a deployment that is not in the journal.
-func (p *program) otherJournalText(claim plan.Claim) string {
+// otherJournalText describes the claim of a deployment that is not in the journal at a path.
+func otherJournalText(path string, claim plan.Claim) string {
 	return fmt.Sprintf("deployment %s has claimed the service until %s and is not in this journal (%s): it was started "+
-		"with another journal", claim.Deployment, show.FormatTime(claim.Until), p.JournalFile().Path)
+		"with another journal", claim.Deployment, show.FormatTime(claim.Until), path)
 }

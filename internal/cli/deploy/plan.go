@@ -22,7 +22,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
-func (p *program) newPlanCommand() *cobra.Command {
+func newPlanCommand(p *program) *cobra.Command {
 	var at session.SeveralFlag
 	var o planFlags
 	var shows planOutput

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-func (p *program) newResumeCommand() *cobra.Command {
+func newResumeCommand(p *program) *cobra.Command {
 	t := session.DeploymentCommand{Name: "resume", OnlyOpen: true}
 	var l conflictFlags
 	t.RunSeveral = func(ctx context.Context, paths []string) error {

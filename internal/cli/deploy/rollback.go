@@ -35,7 +35,7 @@ type rollbackOptions struct {
 	events           []string
 }
 
-func (p *program) newRollbackCommand() *cobra.Command {
+func newRollbackCommand(p *program) *cobra.Command {
 	t := session.DeploymentCommand{Name: "rollback"}
 	var o rollbackOptions
 	t.RunSeveral = func(ctx context.Context, paths []string) error { return p.rollBackSeveral(ctx, paths, o) }
@@ -176,7 +176,7 @@ func (r *rollbackRun) rollBack(ctx context.Context, j *journal.Journal) error {
 		case other && r.options.adopt:
 			return r.adoptLeftovers(ctx, j)
 		case other:
-			return r.program.otherClaimError(t.Deployment, "roll the deployment back", claim)
+			return otherClaimError(r.program.JournalFile().Path, t.Deployment, "roll the deployment back", claim)
 		}
 		return r.rollBackRecorded(ctx, t, of)
 	}

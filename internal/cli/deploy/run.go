@@ -11,13 +11,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
-func (p *program) newRunCommand() *cobra.Command {
+func newRunCommand(p *program) *cobra.Command {
 	var at session.ApplicationFlag
 	var o runFlags
 	var noWait, dry bool
@@ -85,24 +84,10 @@ func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, d
 		return err
 	}
 	defer j.Close()
-	if err := p.refuseSecondRun(ctx, j, pre); err != nil {
+	if err := (&serviceConflicts{program: p, journal: j, pre: pre}).refuseSecondRun(ctx); err != nil {
 		return err
 	}
 	return p.runNewDeployment(ctx, j, pre, engine.Options{NoWait: noWait})
-}
-
-// refuseSecondRun returns an error if this journal has a run of the same tasks that has not ended. It
-// prevents a second start of a migration after the terminal of the first run was closed.
-func (p *program) refuseSecondRun(ctx context.Context, j *journal.Journal, pre *preparedPlan) error {
-	open, err := p.listOpenDeployments(ctx, j, pre.plan)
-	if err != nil || len(open) == 0 {
-		return err
-	}
-	id := open[0].ID
-	return &sluice.Error{Op: "start a run", Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("deployment %s of this task is %s", id, open[0].State),
-		Next: "end it first: sluice resume " + id + " waits for its tasks, sluice abort " + id +
-			" does not stop them"}
 }
 
 // prepareRun reads the files and AWS and plans the run. It makes no changes.

@@ -12,20 +12,28 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// runHere runs a deployment in this process and prints the outcome. The exit code is 0 if the
-// outcome is want.
-func (p *program) runHere(ctx context.Context, e *engine.Engine, r show.Renderer, id string, o engine.Options,
-	want sluice.Outcome) error {
-	release := p.Notices.SetInterrupt(r, "pausing at a safe point; press Ctrl-C again to exit immediately")
-	e.OnEvent = p.withConsolePage(e.Account.Region(), e.Account.Endpoints(), r.ShowEvent)
+// deploymentRun is a run of a deployment: in this process, or in another one that is followed.
+type deploymentRun struct {
+	program  *program
+	engine   *engine.Engine
+	renderer show.Renderer
+	want     sluice.Outcome // the exit code is 0 if it is the outcome
+}
+
+// run runs a deployment in this process and prints the outcome.
+func (r *deploymentRun) run(ctx context.Context, id string, o engine.Options) error {
+	e := r.engine
+	release := r.program.Notices.SetInterrupt(r.renderer,
+		"pausing at a safe point; press Ctrl-C again to exit immediately")
+	e.OnEvent = r.program.withConsolePage(e.Account.Region(), e.Account.Endpoints(), r.renderer.ShowEvent)
 	ended, err := e.Run(ctx, id, o)
 	release()
-	r.Close()
+	r.renderer.Close()
 	if err == nil && o.Until != "" && ended.WaitingFor == engine.HandedToECS &&
 		isAtHook(context.WithoutCancel(ctx), e.Account, ended.Deployment) {
 		ended.WaitingFor = atHook
 	}
-	return p.concludeRun(ctx, e.Journal, ended, err, want)
+	return r.conclude(ctx, ended, err)
 }
 
 // atHook is what a deployment waits for that was handed over to ECS, which has paused it at a hook.
@@ -43,28 +51,28 @@ type runEnd struct {
 	service    string            // without a deployment: cluster/service
 }
 
-// concludeRun reports how a run ended. It returns an error that carries the exit code.
-func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended engine.RunResult, err error,
-	want sluice.Outcome) error {
+// conclude reports how a run ended. It returns an error that carries the exit code.
+func (r *deploymentRun) conclude(ctx context.Context, ended engine.RunResult, err error) error {
 	ctx = context.WithoutCancel(ctx)
-	d := ended.Deployment
+	d, j := ended.Deployment, r.engine.Journal
 	switch {
 	case errors.Is(err, journal.ErrHeld), errors.Is(err, engine.ErrTakenOver):
 		return err
 	case d.State == journal.Ended:
-		end, readErr := describeOutcome(ctx, j, d, want)
+		end, readErr := describeOutcome(ctx, j, d, r.want)
 		if readErr != nil {
 			return errors.Join(err, readErr)
 		}
-		return errors.Join(err, p.reportEnd(end))
+		return errors.Join(err, r.program.reportEnd(end))
 	case ended.WaitingFor != "" && err == nil:
 		end, err := describeWait(ctx, j, d, ended.WaitingFor)
 		if err != nil {
 			return err
 		}
-		return p.reportUnfinished(ctx, j, end)
+		return r.reportUnfinished(ctx, end)
 	case err != nil && !isInterrupt(err):
-		return p.reportUnfinished(ctx, j, runEnd{deployment: d, err: err, Next: resumeHint(d), exit: session.ExitCode(err)})
+		return r.reportUnfinished(ctx, runEnd{deployment: d, err: err, Next: resumeHint(d),
+			exit: session.ExitCode(err)})
 	case d.State != journal.Paused:
 		// The interrupt arrived between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
@@ -72,17 +80,17 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 		}
 		d.State = journal.Paused
 	}
-	return p.reportUnfinished(ctx, j, runEnd{deployment: d,
+	return r.reportUnfinished(ctx, runEnd{deployment: d,
 		result: "paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID,
 		Next:   resumeHint(d), exit: sluice.ExitStopped})
 }
 
 // reportUnfinished is reportEnd for a deployment that waits or was paused.
-func (p *program) reportUnfinished(ctx context.Context, j *journal.Journal, e runEnd) (err error) {
-	if e.events, err = j.Events(ctx, e.deployment.ID, 0, 0); err != nil {
+func (r *deploymentRun) reportUnfinished(ctx context.Context, e runEnd) (err error) {
+	if e.events, err = r.engine.Journal.Events(ctx, e.deployment.ID, 0, 0); err != nil {
 		return errors.Join(e.err, err)
 	}
-	return p.reportEnd(e)
+	return r.program.reportEnd(e)
 }
 
 // reportEnd prints how a run ended, or passes it to the program of several applications. It returns

@@ -51,7 +51,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	return c
 }
 
-func (p *program) newScaleCommand() *cobra.Command {
+func newScaleCommand(p *program) *cobra.Command {
 	v := &deployVariant{}
 	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
 	v.plan.QuickSync, v.plan.Operates, v.plan.operates = true, true, true
@@ -96,7 +96,7 @@ func refuseBareCount(args []string) error {
 	return nil
 }
 
-func (p *program) newRefreshCommand() *cobra.Command {
+func newRefreshCommand(p *program) *cobra.Command {
 	v := &deployVariant{}
 	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
 	v.plan.refreshes, v.plan.QuickSync, v.plan.Operates, v.plan.operates = true, true, true, true
@@ -114,7 +114,7 @@ gets a new one.`,
 	}, func() error { return nil })
 }
 
-func (p *program) newCreateCommand() *cobra.Command {
+func newCreateCommand(p *program) *cobra.Command {
 	v := &deployVariant{}
 	v.plan.creates = true
 	c := v.complete(p, &cobra.Command{
@@ -131,7 +131,7 @@ sluice deploy also creates a service, with the desired count of the file.`,
 	return c
 }
 
-func (p *program) newDiffCommand() *cobra.Command {
+func newDiffCommand(p *program) *cobra.Command {
 	var at session.SeveralFlag
 	var o planFlags
 	c := &cobra.Command{
