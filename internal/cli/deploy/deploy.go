@@ -66,11 +66,7 @@ func newDeployCommand(p *program) *cobra.Command {
 		Use:   "deploy [DIR… | -c FILE]",
 		Short: "Deploy services as described in their files",
 		Long:  deployHelp, Example: deployExamples,
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := at.Resolve(p.Session, c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.RunNamed(p.Session, func(c *cobra.Command, n session.Named) error {
 			if o.Scaling.KeepSuspended && !noWait {
 				return errors.New(
 					"--leave-suspended needs --no-wait: without --no-wait, auto scaling is restored at the end")
@@ -89,7 +85,7 @@ func newDeployCommand(p *program) *cobra.Command {
 				return deploySeveral(c.Context(), p, n.Paths, how, s)
 			}
 			return p.runDeploy(c.Context(), n.Paths[0], how)
-		},
+		}),
 	}
 	at.Register(c)
 	registerPlanFlags(c, &o)

@@ -146,17 +146,13 @@ write.
 		Example: `  sluice diff examples/canary
   sluice diff web api worker
   sluice diff --output json | jq .changes`,
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := at.Resolve(p.Session, c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.RunNamed(p.Session, func(c *cobra.Command, n session.Named) error {
 			o.images.ForSeveral(len(n.Paths))
 			return n.Run(c.Context(), p.Session, c.Name(),
 				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
 					return (&program{Session: s}).runDiff(ctx, path, o)
 				})
-		},
+		}),
 	}
 	at.Register(c)
 	registerTaskSource(c.Flags(), &o.definitions)

@@ -42,12 +42,12 @@ the deployments of all endpoints.
   sluice history prod/web              a service, without files
   sluice history --all
   sluice history slc-01k0…`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return at.Read(p.Session, c, args,
+		RunE: at.RunNamed(p.Session, func(c *cobra.Command, n session.Named) error {
+			return n.Run(c.Context(), p.Session, c.Name(),
 				func(ctx context.Context, s *session.Session, path string, given bool) (string, error) {
 					return (&program{Session: s}).runHistory(ctx, path, given, o)
 				})
-		},
+		}),
 	}
 	at.Register(c)
 	c.ValidArgsFunction = session.CompleteIDs(p.Session, false, true)

@@ -56,17 +56,13 @@ key. It is neither printed nor kept. --get-secrets=false does not read it.
 		Example: `  sluice verify examples/ecspresso --envfile examples/ecspresso/prod.env
   sluice verify --output json
   sluice verify --put-logs`,
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := at.Resolve(p.Session, c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.RunNamed(p.Session, func(c *cobra.Command, n session.Named) error {
 			f.images.ForSeveral(len(n.Paths))
 			return n.Run(c.Context(), p.Session, c.Name(),
 				func(ctx context.Context, s *session.Session, path string, _ bool) (string, error) {
 					return (&program{Session: s}).runVerify(ctx, path, f)
 				})
-		},
+		}),
 	}
 	at.Register(c)
 	f.images = session.RegisterImages(c.Flags())

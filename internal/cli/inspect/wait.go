@@ -77,17 +77,13 @@ code is the worst of theirs. ` + session.PatternHelp,
   sluice wait --task-definition web:42 prod/web
   sluice wait --cluster prod --service web --service api --output json
   sluice wait --deployment d-ABCDEF123`,
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := at.Resolve(p.Session, c, args)
-			if err != nil {
-				return err
-			}
+		RunE: at.RunNamed(p.Session, func(c *cobra.Command, n session.Named) error {
 			o.isTimeoutGiven = c.Flags().Changed("timeout")
 			if err := p.addTargets(&o, n, o.isTimeoutGiven); err != nil {
 				return err
 			}
 			return p.runWait(c.Context(), o)
-		},
+		}),
 	}
 	at.Register(c)
 	f := c.Flags()

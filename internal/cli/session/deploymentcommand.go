@@ -21,16 +21,12 @@ func (t *DeploymentCommand) New(s *Session, short, long, example string,
 	run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
 	c := &cobra.Command{Use: t.Name + " [ID | DIR | CLUSTER/SERVICE | -c FILE]", Short: short, Long: long, Example: example,
 		Args: AtMost(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := t.App.Resolve(s, c, args)
-			if err != nil {
-				return err
-			}
+		RunE: t.App.RunNamed(s, func(c *cobra.Command, n Named) error {
 			if n.AreSeveral && t.RunSeveral != nil {
 				return t.RunSeveral(c.Context(), n.Paths)
 			}
 			return run(c, n.Paths[0], n.IsGiven)
-		}}
+		})}
 	if t.RunSeveral != nil {
 		c.Use, c.Args = t.Name+" [ID… | DIR… | CLUSTER/SERVICE… | -c FILE]", nil
 	}

@@ -65,13 +65,15 @@ func (f *SeveralFlag) Resolve(s *Session, c *cobra.Command, args []string) (Name
 	return n, err
 }
 
-// Read runs a command that reads for the applications that the command line names.
-func (f *SeveralFlag) Read(s *Session, c *cobra.Command, args []string, one ReadOne) error {
-	n, err := f.Resolve(s, c, args)
-	if err != nil {
-		return err
+// RunNamed returns the RunE of a command on the applications that the command line names.
+func (f *SeveralFlag) RunNamed(s *Session, run func(*cobra.Command, Named) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		n, err := f.Resolve(s, c, args)
+		if err != nil {
+			return err
+		}
+		return run(c, n)
 	}
-	return n.Run(c.Context(), s, c.Name(), one)
 }
 
 // refuseDuplicates returns an error if an application is named twice, which is a mistake.
