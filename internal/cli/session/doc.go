@@ -3,7 +3,8 @@
 // account, the journal, the files of an application, a deployment. It also prints errors and
 // determines their exit codes.
 //
-// A session uses everything outside the process through [Env].
+// A session uses everything outside the process through [Env], and files through its [Disk]. Notes are shown by
+// [Notices], and [Deployments] finds what the journal has.
 //
 // Start reading at [Session].
 package session
