@@ -77,10 +77,10 @@ func (t *target) list(ctx context.Context) ([]ecs.Task, error) {
 }
 
 // checkNotDeleted returns an error if the service was deleted: ECS lists no tasks of it, as of one that has none. A read
-// that is not permitted shows nothing.
+// that is not permitted shows nothing. While its tasks stop, it is DRAINING.
 func (t *target) checkNotDeleted(ctx context.Context) error {
 	live, err := t.service.Observe(account.WithOptionalReads(ctx))
-	if err != nil || live == nil || live.Status != "INACTIVE" {
+	if err != nil || live == nil || live.Status == "ACTIVE" {
 		return nil
 	}
 	return &sluice.Error{Op: "read the tasks", Resource: t.service.Resource(), Kind: sluice.NotFound,
