@@ -143,11 +143,11 @@ func (o Options) leavesPipeline(app *appfile.Application, live plan.AWSState) bo
 		o.Restart != "" && !o.Pipeline
 }
 
-// keepsCanary reports whether the plan only replaces tasks of the primary by tasks of the same revision: an operation
-// changes no version, so that neither a canary nor the weights that a person gave it end.
+// keepsCanary reports whether the plan only replaces tasks of the primary by tasks of the same revision, beside a canary:
+// an operation changes no version, so that neither the canary nor the weights that a person gave it end.
 func (o Options) keepsCanary(app *appfile.Application, live plan.AWSState) bool {
 	return o.Operates && !o.Adopt && !app.Recreate && accessOf(app) == sluice.ELB && Of(app).HasVariants() &&
-		live.Identical != "" && live.Identical == live.ServingRevision()
+		live.Identical != "" && live.Identical == live.ServingRevision() && rulesOf(Of(app)).hasLeftovers(app, live)
 }
 
 // withDesiredCount returns the application with another desired count.
