@@ -286,16 +286,17 @@ func TestUnhealthyTaskThatStillRuns(t *testing.T) {
 }
 
 // A canary of the revision stays beside the PRIMARY task set. A task of it is replaced, although those of the PRIMARY set
-// run: they may fail next, for the same reason.
+// run: they may fail next, for the same reason. A canary that is scaled out is no doubt.
 func TestCanaryTaskThatIsReplacedBesideThePrimary(t *testing.T) {
-	sets := func(canaries int) *Service {
+	sets := func(desired, pending int) *Service {
 		return &Service{Status: "ACTIVE", Controller: "EXTERNAL", Desired: 2, TaskSets: []sluice.TaskSet{
 			{ID: "ecs-svc/1", Status: "PRIMARY", Revision: "web:3", Desired: 2, Running: 2, Steady: true},
-			{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:3", Desired: 1, Running: 1, Pending: canaries - 1}}}
+			{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:3", Desired: desired, Running: 1, Pending: pending}}}
 	}
 	want := Wanted{Revision: "web:3", Serving: true}
-	end(t, watchIt(t, want, at{0, sets(1), nil, nil, blind}), sluice.Succeeded, "")
-	v := watchIt(t, want, at{0, sets(2), nil, nil, blind})
+	end(t, watchIt(t, want, at{0, sets(1, 0), nil, nil, blind}), sluice.Succeeded, "")
+	end(t, watchIt(t, want, at{0, sets(2, 1), nil, nil, blind}), sluice.Succeeded, "")
+	v := watchIt(t, want, at{0, sets(1, 1), nil, nil, blind})
 	if v.State != Progressing || !strings.Contains(v.Withheld, "its end has not been read") {
 		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
 	}
