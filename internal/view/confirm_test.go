@@ -79,8 +79,9 @@ func TestDecide(t *testing.T) {
 // minute, which no read shows.
 func TestDecideByName(t *testing.T) {
 	good, all := Name{FullName: "api.local", HasDNS: true, Resolved: 4, Serving: 4, Command: "aws x"}, Tasks{4, 4}
-	empty, others, dead, someOthers := good, good, good, good
+	empty, others, dead, someOthers, ill := good, good, good, good, good
 	empty.Resolved, empty.Serving, others.Serving, someOthers.Serving = 0, 0, 0, 3
+	ill.Serving, ill.Unhealthy = 0, 4
 	dead.Dead = []string{"a"}
 	for name, c := range map[string]struct {
 		name Name
@@ -89,6 +90,7 @@ func TestDecideByName(t *testing.T) {
 		"served":              {good, ""},
 		"empty":               {empty, "no instance is registered under api.local"},
 		"only other versions": {others, "callers of api.local get 4 instances, and none is of a task that runs it"},
+		"only unhealthy ones": {ill, "callers of api.local get 4 instances, and none is healthy"},
 		"one of another":      {someOthers, ""},
 		"a task has stopped":  {dead, "callers of api.local get 4 instances, and 1 of tasks that stopped"},
 	} {

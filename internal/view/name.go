@@ -17,9 +17,10 @@ type Name struct {
 	// known.
 	Register string `json:"-"`
 	// Resolved counts the instances that callers resolve, and Serving those of them whose tasks run the version that
-	// should serve.
-	Resolved int `json:"resolved"`
-	Serving  int `json:"serving"`
+	// should serve. If Cloud Map knows no healthy instance, callers resolve all: then Unhealthy counts those tasks.
+	Resolved  int `json:"resolved"`
+	Serving   int `json:"serving"`
+	Unhealthy int `json:"unhealthy,omitempty"`
 	// Dead are instances that sluice registered and whose tasks have stopped. ECS does not deregister them.
 	Dead []string `json:"dead,omitempty"`
 }
@@ -39,6 +40,8 @@ func (n *Name) Problem() string {
 		return n.Missing
 	case n.Resolved == 0:
 		return "no instance is registered under " + n.FullName
+	case n.Serving == 0 && n.Unhealthy > 0:
+		return fmt.Sprintf("callers of %s get %s, and none is healthy", n.FullName, sluice.Plural(n.Resolved, "instance"))
 	case n.Serving == 0:
 		return fmt.Sprintf("callers of %s get %s, and none is of a task that runs it", n.FullName,
 			sluice.Plural(n.Resolved, "instance"))

@@ -102,6 +102,7 @@ func TestTreeOfANameWithoutTasks(t *testing.T) {
 	for want, instances := range map[string][]cloudmap.Instance{
 		"no instance is registered under api.shop.local":                               nil,
 		"callers of api.shop.local get 1 instance, and none is of a task that runs it": {{ID: "by-hand", Healthy: true}},
+		"callers of api.shop.local get 1 instance, and none is healthy":                {{ID: "1"}},
 		"": {{ID: "1", Healthy: true}},
 	} {
 		tr := &ServiceReport{Cluster: "prod", Service: "api",

@@ -71,8 +71,10 @@ func newName(r plan.Registry, all []Instance, runs func(task string) bool) (name
 	name = &view.Name{FullName: r.FullName(), HasDNS: r.HasDNS(), Resolved: len(all), Command: discoverCommand(r)}
 	for _, i := range all {
 		switch task := taskOf(i.ID); {
-		case runs(task):
+		case runs(task) && i.Healthy:
 			name.Serving++
+		case runs(task):
+			name.Unhealthy++
 		case strings.HasPrefix(i.ID, OwnPrefix):
 			own = append(own, task)
 		case IsUnknown(i.ID):
