@@ -13,8 +13,10 @@ func (p *Plan) KeepsVersion() bool {
 }
 
 // KeepsCanary reports whether the deployment changes no version and writes no rule: callers of a canary that was there
-// before still get it.
-func (p *Plan) KeepsCanary() bool { return p.KeepsVersion() && !p.FinalState().Shifted }
+// before still get it. A service without variants has none: other targets that its rules send requests to are not its own.
+func (p *Plan) KeepsCanary() bool {
+	return p.Mode().HasVariants() && p.KeepsVersion() && !p.FinalState().Shifted
+}
 
 // RollbackCommand returns the command that restores the state before a deployment, for next steps. To undo a rollback
 // would deploy the version again that it left: without an ID, the command goes on to the version that it restores.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // A deployment keeps the version if it changes only the number of tasks, or replaces tasks.
@@ -34,6 +35,25 @@ func TestKeepsVersion(t *testing.T) {
 		}
 		if p.KeepsVersion() != c.keeps || p.ReplacesTasks() != c.replaces {
 			t.Errorf("%s: keeps the version %t, replaces tasks %t", name, p.KeepsVersion(), p.ReplacesTasks())
+		}
+	}
+}
+
+// A service that ECS rolls has no canary: whatever else its rules lead to is not the service.
+func TestKeepsCanary(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan  Plan
+		keeps bool
+	}{
+		"task sets":         {Plan{Controller: "EXTERNAL", Hosting: appfile.TaskSets, From: "web:1", To: "web:1"}, true},
+		"a canary service":  {Plan{Controller: "ECS", Hosting: appfile.Services, From: "web:1", To: "web:1"}, true},
+		"ECS alone":         {Plan{Controller: "ECS", From: "web:1", To: "web:1"}, false},
+		"CodeDeploy":        {Plan{Controller: "CODE_DEPLOY", From: "web:1", To: "web:1"}, false},
+		"another version":   {Plan{Controller: "EXTERNAL", Hosting: appfile.TaskSets, From: "web:1", To: "web:2"}, false},
+		"the first version": {Plan{Controller: "EXTERNAL", Hosting: appfile.TaskSets, To: "web:1"}, false},
+	} {
+		if c.plan.KeepsCanary() != c.keeps {
+			t.Errorf("%s: the canary is kept: %t, want %t", name, !c.keeps, c.keeps)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
@@ -365,6 +366,36 @@ func TestScalingAloneSaysThatNoRuleReachesTheService(t *testing.T) {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
 	})
+}
+
+// New tasks of the same version: a service that ECS rolls has no canary, so that a rule which another process points to
+// the targets of another service takes its callers.
+func TestNewTasksOfTheSameVersionAreAboutCallers(t *testing.T) {
+	ctx := context.Background()
+	for taken, want := range map[bool]sluice.Outcome{false: sluice.Succeeded, true: sluice.Failed} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			web := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+				Services: []string{"web"}}))(b).Services[0]
+			stagetest.Got(b.ECS.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+				ServiceName: aws.String("other"), TaskDefinition: web.TaskDefinition, DesiredCount: aws.Int32(2),
+				LaunchType: web.LaunchType, NetworkConfiguration: web.NetworkConfiguration,
+				LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.Canary),
+					ContainerName: web.LoadBalancers[0].ContainerName, ContainerPort: web.LoadBalancers[0].ContainerPort}}}))(b)
+			p := stagetest.Got(b.Plan(b.RollingFiles("sim/web:v1", stagetest.Breaker), mode.Options{Force: true}))(b)
+			id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+			if taken {
+				b.Clock.Go(func() {
+					b.SetRule(50, 50)
+					b.Until("the targets of the other service are healthy", func() bool { return b.Healthy(b.Canary) == 2 })
+					b.SetRule(0, 100)
+				})
+			}
+			end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+			if end.Outcome != want || taken && !strings.Contains(end.Cause, "callers do not get it") {
+				b.Errorf("%s: %s, want %s\n%s", end.Outcome, end.Cause, want, b.EventLog())
+			}
+		})
+	}
 }
 
 // A rollback that has nothing to restore is about callers too: another actor may have changed their rule since the

@@ -163,8 +163,11 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (t v
 // otherVersions says which rules send requests to another version than the PRIMARY one, as a deployment that changes no
 // version leaves them; empty: none does.
 func otherVersions(s *step.Step, live *ecs.ServiceState, t view.Traffic) string {
+	if !s.Plan.KeepsCanary() {
+		return ""
+	}
 	kept := t.Problems(s.Plan.Callers, live.ServingGroups()...)
-	if !s.Plan.KeepsCanary() || len(kept) == 0 {
+	if len(kept) == 0 {
 		return ""
 	}
 	return view.Describe("the rules stay as they are", kept)

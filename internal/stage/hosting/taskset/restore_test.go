@@ -22,10 +22,7 @@ import (
 func TestCanaryWithAShareServesUntilTheOldRevisionIsRestored(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
-			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.ShiftBack,
-			stagetest.CleanCanary)))
-		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		id := startWithShare(b)
 		b.ScaleTaskSet(false, 100)
 		b.Until("ECS starts tasks of the canary", func() bool {
 			out := stagetest.Got(b.ECS.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("prod"),
@@ -102,10 +99,7 @@ func TestCanaryWithoutRequestsLeavesTheStarts(t *testing.T) {
 func TestRestoredSetThatIsDeletedIsStartedAgain(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
-			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.ShiftBack,
-			stagetest.CleanCanary)))
-		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		id := startWithShare(b)
 		known := map[string]bool{}
 		for _, set := range taskSetsOf(b) {
 			known[*set.Id] = true
@@ -131,6 +125,16 @@ func TestRestoredSetThatIsDeletedIsStartedAgain(t *testing.T) {
 	})
 }
 
+// startWithShare runs a deployment until its approval: the canary has a share, the new primary serves, and the old one is
+// deleted.
+func startWithShare(b *stagetest.Bench) (id string) {
+	id = b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+		"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.ShiftBack,
+		stagetest.CleanCanary)))
+	stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
+	return id
+}
+
 func taskSetsOf(b *stagetest.Bench) []ecstypes.TaskSet {
 	out := stagetest.Got(b.ECS.DescribeTaskSets(context.Background(), &awsecs.DescribeTaskSetsInput{
 		Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
@@ -142,10 +146,7 @@ func taskSetsOf(b *stagetest.Bench) []ecstypes.TaskSet {
 func TestCanaryGivesItsRequestsUpIfNoRestoredTaskStarts(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
-			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: false}}", stagetest.Approval, stagetest.ShiftBack,
-			stagetest.CleanCanary)))
-		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		id := startWithShare(b)
 		stagetest.Must(b, b.Sim.Inject("no-capacity prod for=80s"))
 		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
